@@ -54,6 +54,7 @@ from knowledge.anchors.syntax import parse_definitions
 from knowledge.app_maps.files.archives import unpack
 from knowledge.app_maps.files.map_folders import parse_maps
 from knowledge.app_maps.files.text import quote, scalar
+from knowledge.app_maps.finding import split_words
 from knowledge.capture.reports import clean as clean_report
 from knowledge.context.facts import line_start
 from knowledge.context.line_ranking import tells_to
@@ -510,7 +511,7 @@ ENTRANCES: dict[str, Callable[[str], object]] = {
     "curated references": _generator("curated"),
     "documents of references": lambda text: read_document(text, "upload.yaml"),
     "app maps": _map,
-    "names in app maps": lambda text: (scalar(text), quote(text)),
+    "names in app maps": lambda text: (scalar(text), quote(text), split_words(text)),
     "uploads": _upload,
     "transcripts": _transcript,
     "questions": _question,

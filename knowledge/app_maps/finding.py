@@ -1,5 +1,8 @@
 """Finding apps, tables and entities by what people call them: name, alias or id, whatever the case and spacing."""
 
+import re
+import unicodedata
+
 from django.db import transaction
 
 from bigmind.core.errors import Conflict, NotFound
@@ -9,7 +12,21 @@ from knowledge.app_maps.connectors import connector_called
 from knowledge.app_maps.connectors.contract import Connector
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
+from knowledge.search.languages import UNSPACED
 from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
+
+# Thai, Lao, Burmese and Khmer put no spaces between words either.
+_RUNS = re.compile(rf"({UNSPACED.pattern}|[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]+)")
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in order, in one form; where a script puts no spaces between them, pairs of signs."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    signs = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in folded)
+    words: list[str] = []
+    for at, run in enumerate(_RUNS.split("".join(signs))):
+        words += [run[start : start + 2] for start in range(max(1, len(run) - 1))] if at % 2 else run.split()
+    return words
 
 
 def connector_of(app: App, *, is_hurried: bool = False) -> Connector | None:

@@ -1,6 +1,7 @@
 """Healing: a map is trusted until a call with it fails; then the row, table or app is looked up again."""
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Annotated, Any, Literal
 
 from django.db import transaction
@@ -12,7 +13,7 @@ from accounts.models import Agent, User
 from bigmind.core.errors import Invalid
 from bigmind.text.hygiene import echo, fold_name, mention, one_line
 from knowledge.app_maps.argument_types import AnApp, AnEntity, ATable, Fields, OutsideId
-from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow
+from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredApp, DiscoveredRow
 from knowledge.app_maps.finding import (
     app_called,
     apps_called,
@@ -24,15 +25,24 @@ from knowledge.app_maps.finding import (
     take_turn,
 )
 from knowledge.app_maps.forgetting import forget_app, forget_entity, forget_table, may_clear, note_change
-from knowledge.app_maps.learning import index_entity, index_table, to_learnt_table
+from knowledge.app_maps.learning import (
+    clean_text,
+    index_entities_of,
+    index_entity,
+    index_table,
+    take_new_name,
+    to_learnt_table,
+)
 from knowledge.app_maps.lookups import may_look_up, values_of
 from knowledge.app_maps.reading import fields_of
-from knowledge.app_maps.resolving import MapLocation, describe_workflow, id_of_table, place_of_thing
+from knowledge.app_maps.resolving import MapLocation, Thing, describe_workflow, id_of_table, place_of_thing
 from knowledge.app_maps.schema_changes import SchemaChange, has_field, how_to_mend, replace_fields
 from knowledge.models import App, AppEntity, AppTable, Failure, Healed, Healing
 from knowledge.shapes.app_maps import WayShape
 
 ROWS_COMPARED = 5
+LATELY = timedelta(minutes=15)
+"""How long what somebody mended is taken for the answer to a report that does not say which id failed."""
 
 FailureName = Annotated[
     Literal["row_gone", "schema_changed", "table_gone", "app_gone"],
@@ -113,13 +123,10 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
     """Fix a row that is not where the map says, or say what to do next."""
     within = table_of(report.app, table) if table else None
     if not entities_called(name, app=report.app, table=within):
-        return Mended(
-            "forgotten", f"The map does not know {echo(name)} any more. Discover it again if it should be there."
-        )
+        return _not_known(name)
     entity = entity_of(report.app, name, within)
-    if report.failed_id and entity.row_id and entity.row_id != report.failed_id:
-        step = "Someone mended this already: use the row id that stands here now."
-        return Mended("healed", step, place=place_of_thing(entity))
+    if mended := _answer_mended(report, entity, "row", entity.row_id):
+        return mended
     if report.outcome == "found":
         return _row_found(report, entity, require_argument("found_id", report.found_id or None))
     if report.outcome == "not_found":
@@ -132,6 +139,29 @@ def row_gone(report: Report, name: str, table: str | None) -> Mended:
         except ConnectorError as error:
             return _ask_for_row(entity, f"BigMind could not look itself: {one_line(str(error))} ")
     return _ask_for_row(entity)
+
+
+def _not_known(name: str) -> Mended:
+    step = f"The map does not know {echo(name)} any more. If it is there, hand it to app_learn with its id."
+    return Mended("forgotten", step)
+
+
+def _answer_mended(report: Report, thing: Thing, what: str, id: str) -> Mended | None:
+    """What the reply is where somebody mended the thing since the id of this report failed: then it has another id.
+
+    A report that says a thing is gone and not which id failed is taken to be about the id before, where it was mended a
+    short while ago: what several agents met at once is forgotten by none of them after another has found it.
+    """
+    if report.failed_id:
+        is_mended = bool(id) and id != report.failed_id
+    else:
+        subject = "" if isinstance(thing, App) else _subject(thing) if isinstance(thing, AppEntity) else thing.name
+        lately = Healing.objects.filter(app=report.app, subject=subject, at__gt=timezone.now() - LATELY)
+        is_mended = report.outcome == "not_found" and lately.filter(found__startswith=f"{what} id ").exists()
+    if not is_mended:
+        return None
+    step = f"Someone mended this already: go on with the {what} id of this reply. If it fails too, say it as failed_id."
+    return Mended("healed", step, place=place_of_thing(thing))
 
 
 def climb(report: Report, connector: Connector, entity: AppEntity) -> Mended:
@@ -171,7 +201,10 @@ def _is_same(found: object, value: str) -> bool:
 def _say_there(entity: AppEntity, row: DiscoveredRow, field: str) -> str:
     """Say that the row is there, and how far it is known to be the same."""
     if field:
-        return "The row is there: its id is right. Look at what else may be wrong, such as a field or your permission."
+        return (
+            "The row is there: its id is right. If you used another one, go on with this; else look at what else may "
+            "be wrong, such as a field or your permission."
+        )
     shown = ", ".join(f"{mention(name)} = {mention(value)}" for name, value in values_of(row, entity.table).items())
     return (
         f"There is a row with this id ({shown or 'without values'}), and the map has no field to tell whether it is "
@@ -227,40 +260,48 @@ def _several(entity: AppEntity, field: str, value: str, rows: list[DiscoveredRow
 @transaction.atomic
 def _row_found(report: Report, entity: AppEntity, row_id: str) -> Mended:
     app = lock(report.app)
-    entity = _still(entity)
-    before = entity.row_id
+    now = _still(entity)
+    if now is None:
+        return _not_known(entity.name)
+    before = now.row_id
+    if mended := _answer_mended(replace(report, failed_id=report.failed_id or entity.row_id), now, "row", before):
+        return mended
     if before == row_id:
-        report.note(Healed.UNCHANGED, subject=_subject(entity), failed=before)
-        return Mended("unchanged", "The row id was right.", place=place_of_thing(entity))
-    entity.row_id, entity.last_seen = row_id, timezone.now()
-    entity.save(update_fields=["row_id", "last_seen"])
-    index_entity(entity)
+        report.note(Healed.UNCHANGED, subject=_subject(now), failed=before)
+        return Mended("unchanged", "The map has this row id already.", place=place_of_thing(now))
+    now.row_id, now.last_seen = row_id, timezone.now()
+    now.save(update_fields=["row_id", "last_seen"])
+    index_entity(now)
     note_change(app)
-    report.note(Healed.FOUND, subject=_subject(entity), failed=before, found=f"row id {row_id}")
-    return Mended("healed", "The map is mended for everybody. Go on with this row id.", place=place_of_thing(entity))
+    report.note(Healed.FOUND, subject=_subject(now), failed=before, found=f"row id {row_id}")
+    return Mended("healed", "The map is mended for everybody. Go on with this row id.", place=place_of_thing(now))
 
 
 @transaction.atomic
 def _row_lost(report: Report, entity: AppEntity, other: DiscoveredRow | None = None) -> Mended:
     """Forget a row; `other` has its id now, and another value."""
     lock(report.app)
-    entity = _still(entity)
-    step = f"{echo(entity.name)} was deleted outside, and is forgotten. Tell the user."
+    now = _still(entity)
+    if now is None:
+        return _not_known(entity.name)
+    if mended := _answer_mended(replace(report, failed_id=report.failed_id or entity.row_id), now, "row", now.row_id):
+        return mended
+    step = f"{echo(now.name)} was deleted outside, and is forgotten. Tell the user."
     if other:
-        field, _ = _match_of(entity)
+        field, _ = _match_of(now)
         says = mention(str(other.values.get(field) or "nothing"))
         step = (
-            f"No row is {echo(entity.name)} any more, so it is forgotten. Do not write to the row with its id: "
+            f"No row is {echo(now.name)} any more, so it is forgotten. Do not write to the row with its id: "
             f"{mention(field)} says {says} there. If that is its new name, say so with app_learn."
         )
-    report.note(Healed.FORGOTTEN, subject=_subject(entity), failed=entity.row_id)
-    forget_entity(entity)
+    report.note(Healed.FORGOTTEN, subject=_subject(now), failed=now.row_id)
+    forget_entity(now)
     return Mended("forgotten", step)
 
 
-def _still(entity: AppEntity) -> AppEntity:
-    """The row in its current state, locked."""
-    return entity_of(entity.table.app, entity.name, entity.table)
+def _still(entity: AppEntity) -> AppEntity | None:
+    """The row in its current state, read behind the lock of its app; None where it was forgotten meanwhile."""
+    return AppEntity.objects.filter(pk=entity.pk).select_related("table__app").first()
 
 
 def _subject(entity: AppEntity) -> str:
@@ -269,6 +310,8 @@ def _subject(entity: AppEntity) -> str:
 
 def table_wrong(report: Report, table: AppTable) -> Mended:
     """Fix a table that is gone or has other fields, or say what to do next."""
+    if mended := _answer_mended(report, table, "table", table.table_id):
+        return mended
     if report.outcome == "found":
         return _table_found(report, table, report.found_id, report.fields)
     if report.outcome == "not_found":
@@ -294,7 +337,7 @@ def _look_at_table(report: Report, connector: Connector, table: AppTable) -> Men
     if found is None:
         return _table_lost(report, table)
     fit = to_learnt_table(found)
-    return _table_found(report, table, fit.table_id, fit.fields or None)
+    return _table_found(report, table, fit.table_id, fit.fields or None, name=fit.name)
 
 
 def _ask_for_table(report: Report, table: AppTable, why: str = "") -> Mended:
@@ -310,10 +353,14 @@ def _ask_for_table(report: Report, table: AppTable, why: str = "") -> Mended:
 
 
 @transaction.atomic
-def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[str, dict[str, Any]] | None) -> Mended:
+def _table_found(
+    report: Report, table: AppTable, table_id: str, fields: dict[str, dict[str, Any]] | None, *, name: str = ""
+) -> Mended:
     app = lock(report.app)
     table = table_of(app, table.name)  # Read behind the lock: someone may have mended it meanwhile.
-    before = (table.table_id, table.fields)
+    before = (table.table_id, table.fields, table.name)
+    if name and not app.tables.filter(look_up=fold_name(name)).exists():
+        table.rename(name)
     # An agent may be wrong about the id, and one that another table of the app has would violate its constraint.
     if table_id and not app.tables.filter(table_id=table_id).exclude(pk=table.pk).exists():
         table.table_id = table_id
@@ -321,18 +368,23 @@ def _table_found(report: Report, table: AppTable, table_id: str, fields: dict[st
     table.save()
     # Overwritten, not merged: fields that are gone must disappear.
     change = replace_fields(table, fields) if fields is not None else SchemaChange()
-    if before == (table.table_id, table.fields):
+    if before == (table.table_id, table.fields, table.name):
         report.note(Healed.UNCHANGED, subject=table.name)
         step = "The table is as the map says. Look at what else may be wrong, such as your permission."
         return Mended("unchanged", step, place=place_of_thing(table), fields=fields_of(table))
     index_table(table)
+    if before[2] != table.name:
+        index_entities_of(table)
     note_change(app)
     new_id = f"table id {table.table_id}" if before[0] != table.table_id else ""
-    report.note(Healed.FOUND, subject=table.name, found="; ".join(filter(None, [new_id, change.for_history()])))
+    new_name = f"called {table.name}" if before[2] != table.name else ""
+    found = "; ".join(filter(None, [new_id, new_name, change.for_history()]))
+    report.note(Healed.FOUND, subject=before[2], found=found)
     ways = [describe_workflow(one, table) for one in (*change.mended, *change.flagged)]
     problems = how_to_mend({one.name: one.problem for one in ways if one.problem})
     renamed = "".join(f" {mention(old)} is {mention(new)} now." for old, new in change.renamed.items())
-    step = f"The map is mended for everybody. Go on with what stands here.{renamed}{problems}"
+    called = f" The table is called {mention(table)} now." if new_name else ""
+    step = f"The map is mended for everybody. Go on with what stands here.{called}{renamed}{problems}"
     return Mended("healed", step, place=place_of_thing(table), fields=fields_of(table), workflows=ways)
 
 
@@ -355,8 +407,10 @@ def _table_lost(report: Report, table: AppTable) -> Mended:
 def app_gone(report: Report) -> Mended:
     """Fix an app that is gone, or say what to do next."""
     app = report.app
+    if mended := _answer_mended(report, app, "app", app.app_id):
+        return mended
     if report.outcome == "found":
-        return _app_found(report, require_argument("found_id", report.found_id or None))
+        return note_app(report, require_argument("found_id", report.found_id or None))
     if report.outcome == "not_found":
         return _app_lost(report)
     if report.connector:
@@ -368,14 +422,33 @@ def app_gone(report: Report) -> Mended:
 
 
 def _look_at_app(report: Report, connector: Connector) -> Mended:
-    """Look for an app by its id, then by its name."""
-    there = list(connector.apps())
-    by_id = next((one for one in there if one.app_id == report.app.app_id), None)
-    named = [one for one in there if _is_called(one.name, report.app.name)]
-    # Its name leads on where its id was given to another app; one that was only renamed is found by its id.
-    if len(named) == 1 and (by_id is None or not _is_called(by_id.name, report.app.name)):
-        return _app_found(report, named[0].app_id)
-    return _app_found(report, by_id.app_id) if by_id else _app_lost(report)
+    """Look for an app by its id and its names."""
+    there, is_it = find_app_outside(report.app, connector)
+    if there is None:
+        return _app_lost(report)
+    if is_it:
+        return note_app(report, there.app_id, name=there.name)
+    why = f"{mention(there.name)} ({mention(there.app_id)}) has its name or id, and no table that the map knows. "
+    return _ask_for_app(report.app, why)
+
+
+def find_app_outside(app: App, connector: Connector) -> tuple[DiscoveredApp | None, bool]:
+    """Return the app outside that has the id or a name of this one, and whether it is the one that the map knows.
+
+    Where id and name do not lead to one app, its tables say which it is: an id may have been given to another.
+    """
+    alike = [one for one in connector.apps() if one.app_id == app.app_id or fold_name(one.name) in app.names]
+    if sure := [one for one in alike if one.app_id == app.app_id and fold_name(one.name) in app.names]:
+        return sure[0], True
+    known = {one for table in app.tables.all() for one in (table.table_id, table.look_up) if one}
+    shared = {one: _count_shared(connector, one, known) for one in alike} if known else {}
+    best = max(alike, key=lambda one: (shared.get(one, 0), one.app_id != app.app_id), default=None)
+    return best, best is not None and (not known or shared[best] > 0)
+
+
+def _count_shared(connector: Connector, there: DiscoveredApp, known: set[str]) -> int:
+    """Count the tables of an app outside that a map knows by id or name."""
+    return sum(one.table_id in known or fold_name(one.name) in known for one in connector.tables(there.app_id))
 
 
 def _is_called(name: str, known: str) -> bool:
@@ -391,7 +464,8 @@ def _ask_for_app(app: App, why: str = "") -> Mended:
 
 
 @transaction.atomic
-def _app_found(report: Report, app_id: str) -> Mended:
+def note_app(report: Report, app_id: str, *, name: str = "") -> Mended:
+    """Write under which id, and name where it is known, an app was found."""
     # Wait for another report that gives an app this id: the database would refuse the second one.
     take_turn()
     app = lock(report.app)
@@ -400,14 +474,19 @@ def _app_found(report: Report, app_id: str) -> Mended:
     if others:
         raise Invalid.of("found_id", f"is the id of {echo(others[0].name)}")
     app.app_id, app.reported_gone_at, app.last_seen = app_id, None, timezone.now()
+    is_renamed = bool(name) and take_new_name(app, clean_text(name))
     app.save()
+    called = f"It is called {mention(app)} now. " if is_renamed else ""
     if before == app_id:
-        report.note(Healed.UNCHANGED)
-        step = "The app is there: its id is right. Look at what else may be wrong, such as your permission."
-        return Mended("unchanged", step, place=place_of_thing(app))
+        report.note(Healed.FOUND if is_renamed else Healed.UNCHANGED, found=f"called {app.name}" if is_renamed else "")
+        step = (
+            f"The app is there: its id is right. {called}If you used another id, go on with this; else look at what "
+            "else may be wrong, such as your permission."
+        )
+        return Mended("healed" if is_renamed else "unchanged", step, place=place_of_thing(app))
     note_change(app)
     report.note(Healed.FOUND, failed=before, found=f"app id {app_id}")
-    step = "The map is mended for everybody. Its tables may have new ids: app_rebuild finds them."
+    step = f"The map is mended for everybody. {called}Its tables may have new ids: app_rebuild finds them."
     return Mended("healed", step, place=place_of_thing(app))
 
 

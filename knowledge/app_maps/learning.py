@@ -201,11 +201,8 @@ def _field_in_words(known: Mapping[str, Any]) -> str:
 def _merge_app(app: App, app_map: AppMap, learnt: Learnt) -> None:
     known = {fold_name(alias) for alias in app.aliases}
     fresh = [alias for alias in app_map.aliases if fold_name(alias) not in known and alias != app.name]
-    # Called by its id and by another name than before: it was renamed outside, and the old name still finds it.
-    renamed = bool(app_map.app_id) and app_map.app_id == app.app_id and fold_name(app_map.name) not in app.names
-    if renamed and not App.objects.filter(look_up=fold_name(app_map.name)).exists():
-        fresh.append(app.name)
-        app.rename(app_map.name)
+    is_it = bool(app_map.app_id) and app_map.app_id == app.app_id
+    renamed = is_it and take_new_name(app, app_map.name)
     has_new_id = bool(app_map.app_id) and app_map.app_id != app.app_id
     if has_new_id:
         app.app_id = app_map.app_id
@@ -213,8 +210,20 @@ def _merge_app(app: App, app_map: AppMap, learnt: Learnt) -> None:
     app.bootstrapped_at = app.bootstrapped_at or _start_of(app_map.bootstrapped_at)
     app.aliases = list(dict.fromkeys([*app.aliases, *fresh]))
     app.last_seen, app.reported_gone_at = timezone.now(), None
-    if (fresh or has_new_id) and not learnt.is_new:
+    if (fresh or renamed or has_new_id) and not learnt.is_new:
         learnt.updated.append(f"app {app.name}")
+
+
+def take_new_name(app: App, name: str) -> bool:
+    """Call an app as it is called outside now; its old name still finds it. Return whether that is new.
+
+    A name that another map has stays with that one.
+    """
+    if fold_name(name) in app.names or App.objects.filter(look_up=fold_name(name)).exists():
+        return False
+    app.aliases = [*app.aliases, app.name]
+    app.rename(name)
+    return True
 
 
 def _merge_tables(app: App, app_map: AppMap, learnt: Learnt) -> dict[str, AppTable]:
@@ -248,14 +257,14 @@ def _merge_table(
     if changed:
         index_table(table, made=is_new)
     if before[0] and before[0] != table.name:
-        _index_entities_of(table)
+        index_entities_of(table)
     known |= dict.fromkeys(_keys(table), table)
     if changed or not is_mention:
         learnt.note(f"table {table.name}", is_new=is_new, changed=changed)
 
 
-def _index_entities_of(table: AppTable) -> None:
-    """The passages of its entities say the name of the table, which has changed."""
+def index_entities_of(table: AppTable) -> None:
+    """Write the passages of the entities of a table whose name has changed: they say it."""
     for entity in table.entities.select_related("table__app"):
         index_entity(entity)
 

@@ -1,6 +1,5 @@
 """Looking for a row that no map knows: in which tables it may be, and asking the connector there, within a budget."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -18,7 +17,7 @@ from bigmind.environment.live_settings import live
 from bigmind.text.hygiene import fold_name
 from knowledge.app_maps.argument_types import LearntEntity, read_reported_map
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow, RequestRefusedError
-from knowledge.app_maps.finding import connector_of
+from knowledge.app_maps.finding import connector_of, split_words
 from knowledge.app_maps.forgetting import may_clear
 from knowledge.app_maps.learning import merge_map
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, AppWorkflow
@@ -169,14 +168,14 @@ def _look_in(table: AppTable, called: str, name: str, connector: Connector, sear
 
 
 def _words(text: str) -> set[str]:
-    return {word for word in re.findall(r"\w+", text.casefold().replace("_", " ")) if len(word) >= SHORTEST_WORD}
+    return {word for word in split_words(text) if len(word) >= SHORTEST_WORD or not word.isascii()}
 
 
 def _overlap(request: str, rest: set[str], name: str) -> float:
     """How much of a name is among the words that were said, 0 to 1: in the singular or the plural alike."""
-    phrase, request_words = (" ".join(re.findall(r"\w+", text.casefold())) for text in (name, request))
-    # `R&D` has no word that is long enough to tell, and some languages put no space between words.
-    if phrase and (f" {phrase} " in f" {request_words} " or (not phrase.isascii() and phrase in request_words)):
+    # `R&D` has no word that is long enough to tell.
+    phrase, request_words = (" ".join(split_words(text)) for text in (name, request))
+    if phrase and f" {phrase} " in f" {request_words} ":
         return 1.0
     words = _words(name)
     best = (process.extractOne(word, rest, scorer=fuzz.ratio, score_cutoff=WORD_ALIKE) for word in words)

@@ -13,7 +13,7 @@ from accounts.actor import Actor
 from bigmind.text.hygiene import echo, fold_name, mention, one_line
 from knowledge.app_maps.argument_types import AnApp, LookedUp, Request
 from knowledge.app_maps.connectors import available_connectors
-from knowledge.app_maps.finding import apps_called, connector_of, entities_called
+from knowledge.app_maps.finding import apps_called, connector_of, entities_called, split_words
 from knowledge.app_maps.lookups import RankedTable, RowSearch, learn_rows, look_up, may_look_up, rank_tables, values_of
 from knowledge.app_maps.reading import fields_of, how_to_begin, see
 from knowledge.app_maps.schema_changes import how_to_mend, problem_of
@@ -25,6 +25,7 @@ FITS = 60.0
 """Of 100: how much of a trigger's words a request must have."""
 WORKFLOWS_SHOWN = 20
 TABLES_SHOWN = 5
+_PLACEHOLDER = re.compile(r"[\[［{<【〔][^\[\]［］{}<>【】〔〕]*[\]］}>】〕]")
 PLACES_SHOWN = 10
 
 Thing = App | AppTable | AppEntity
@@ -116,7 +117,7 @@ def _speaks_of(request: str, app: App, name: str) -> bool:
 
 
 def _words(text: str) -> str:
-    return " ".join(re.findall(r"\w+", text.casefold()))
+    return " ".join(split_words(text))
 
 
 def _find_things(name: str, scope: App | None) -> Sequence[Thing]:
@@ -210,8 +211,8 @@ def _wordings(workflow: AppWorkflow) -> list[str]:
     """`add comment/note on [entity]` says two things; what stands in brackets is a name, and no word of it counts."""
     wordings = [""]
     # Each word with slashes multiplies the wordings, so both are bounded.
-    for word in one_line(re.sub(r"\[[^\[\]]*\]", " ", workflow.trigger)).split() or [workflow.name]:
-        parts = [part for part in word.split("/") if part][:8]
+    for word in one_line(_PLACEHOLDER.sub(" ", workflow.trigger)).split() or [workflow.name]:
+        parts = [part for part in re.split("[/／]", word) if part][:8]
         wordings = [f"{before} {part}".strip() for before in wordings[:16] for part in parts]
     return [_words(wording) for wording in wordings]
 

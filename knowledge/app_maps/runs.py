@@ -4,7 +4,7 @@ The row is the queue. A step asks the connector outside any transaction, then wr
 one; a worker that dies loses only its current step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -20,12 +20,13 @@ from accounts.actor import Actor
 from bigmind.core.argument_types import RowId
 from bigmind.core.background import after_commit
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound
+from bigmind.text.hygiene import fold_name
 from knowledge.app_maps.argument_types import AnApp, ConnectorName, LearntTable, Tables, read_reported_map
 from knowledge.app_maps.connectors import CONNECTORS, available_connectors, connector_called
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredTable
 from knowledge.app_maps.finding import app_called, connector_of, lock, take_turn
 from knowledge.app_maps.forgetting import forget_table, may_clear, require_may_clear
-from knowledge.app_maps.healing import Report, climb
+from knowledge.app_maps.healing import Report, climb, find_app_outside, note_app
 from knowledge.app_maps.learning import DiscoveredApps, Learnt, clean_text, merge_map, to_learnt_table
 from knowledge.app_maps.reading import how_to_begin
 from knowledge.app_maps.schema_changes import replace_fields
@@ -153,7 +154,8 @@ def _bring_in(apps: DiscoveredApps) -> list[Learnt]:
     take_turn()
     learnt = []
     for one in apps:
-        learnt.append(merge_map(read_reported_map(one.name, app_id=one.app_id, aliases=one.aliases, tables=one.tables)))
+        name = _free_name(one.name, one.app_id, there_are={each.app_id for each in apps})
+        learnt.append(merge_map(read_reported_map(name, app_id=one.app_id, aliases=one.aliases, tables=one.tables)))
         _mark_bootstrapped(learnt[-1])
     return learnt
 
@@ -172,9 +174,9 @@ def _replace_tables(actor: Actor, app: App, tables: Tables) -> Learnt:
 
 def _merge_tables_there_are(report: Report, there: list[DiscoveredTable]) -> Learnt:
     """Forget the tables that are gone; take over those there are, with their schemas as they are now."""
-    ids, names = {one.table_id for one in there if one.table_id}, {one.name.casefold() for one in there}
+    ids, names = {one.table_id for one in there if one.table_id}, {fold_name(one.name) for one in there}
     for table in list(report.app.tables.all()):
-        if table.table_id not in ids and table.name.casefold() not in names:
+        if table.table_id not in ids and table.look_up not in names:
             report.note(Healed.FORGOTTEN, subject=table.name, failed=table.table_id)
             forget_table(table)
     tables = [to_learnt_table(one) for one in there]
@@ -282,6 +284,10 @@ def _step(run: AppRun, connector: Connector) -> None:
 
 def _find_work(run: AppRun, connector: Connector) -> None:
     if run.app:
+        outside, is_it = find_app_outside(run.app, connector)
+        if outside and is_it:
+            note_app(_report(run, run.app, Failure.APP_GONE, connector), outside.app_id, name=outside.name)
+            run.app.refresh_from_db()
         there = list(connector.tables(run.app.app_id))
         with transaction.atomic():
             app = lock(run.app)
@@ -294,16 +300,23 @@ def _find_work(run: AppRun, connector: Connector) -> None:
     with transaction.atomic():
         take_turn()
         for one in found:
-            name = _free_name(clean_text(one.name), one.app_id)
+            ids = {each.app_id for each in found}
+            name = _free_name(clean_text(one.name), one.app_id, there_are=ids, server=connector.server)
             merge_map(read_reported_map(name, app_id=one.app_id, connector=run.connector, server=connector.server))
         apps = App.objects.filter(app_id__in=[one.app_id for one in found]).order_by("pk")
         _advance(run, [["tables", str(pk)] for pk in apps.values_list("pk", flat=True)])
 
 
-def _free_name(name: str, app_id: str) -> str:
-    """Two apps may have one name outside; here the second is distinguished by its id."""
-    other = App.objects.filter(name__iexact=name).exclude(app_id__in=["", app_id]).exists()
-    return f"{name[:100]} ({app_id[:90]})" if other and not App.objects.filter(app_id=app_id).exists() else name
+def _free_name(name: str, app_id: str, *, there_are: Container[str], server: str = "") -> str:
+    """Two apps may have one name outside; here the second has its id in its name.
+
+    Where the one that had the name is on the same server, and not among those there are, it has a new id.
+    """
+    if not app_id or App.objects.filter(app_id=app_id).exists():
+        return name
+    other = App.objects.filter(look_up=fold_name(name)).exclude(app_id="").first()
+    is_another = other is not None and (other.app_id in there_are or other.server != server)
+    return f"{name[:100]} ({app_id[:90]})" if is_another else name
 
 
 def _read_tables(run: AppRun, connector: Connector, pk: int) -> None:

@@ -259,6 +259,97 @@ def test_a_row_that_moved_is_found_by_its_field_and_healed_for_all():
     assert Healing.objects.get().found == "row id ro_new"
 
 
+def test_agents_who_met_one_moved_row_are_all_sent_to_where_it_is():
+    _crm()
+    _report("row_gone", entity="Elicit", failed_id="ro_1", outcome="found", found_id="ro_new")
+
+    others = [
+        _report("row_gone", entity="Elicit", **told)
+        for told in (
+            {"failed_id": "ro_1"},
+            {"failed_id": "ro_1", "outcome": "found", "found_id": "ro_guess"},
+            {"failed_id": "ro_1", "outcome": "not_found"},
+            {"outcome": "not_found"},
+        )
+    ]
+
+    assert [(one.status, one.place.row_id) for one in others] == [("healed", "ro_new")] * 4
+    assert _report("row_gone", entity="Elicit", failed_id="ro_new", outcome="not_found").status == "forgotten"
+
+
+@pytest.mark.parametrize(
+    ("failure", "named", "ids"),
+    [("table_gone", {"table": "Clients"}, ("ta_1", "ta_new")), ("app_gone", {}, ("app_crm", "app_new"))],
+)
+def test_agents_who_met_one_moved_table_or_app_are_all_sent_to_where_it_is(settings, failure, named, ids):
+    settings.BIGMIND_MODE = "personal"
+    _crm()
+    _report(failure, **named, failed_id=ids[0], outcome="found", found_id=ids[1])
+
+    others = [
+        _report(failure, **named, **told)
+        for told in ({"failed_id": ids[0]}, {"failed_id": ids[0], "outcome": "not_found"}, {"outcome": "not_found"})
+    ]
+
+    assert [one.status for one in others] == ["healed"] * 3
+    assert {one.place.table_id or one.place.app_id for one in others} == {ids[1]}
+    assert AppEntity.objects.filter(name="Elicit").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_five_agents_who_report_one_row_at_once_get_one_answer():
+    _crm()
+
+    def report(number):
+        told = {"outcome": "not_found"} if number % 2 else {"outcome": "found", "found_id": "ro_new"}
+        try:
+            return _report("row_gone", entity="Elicit", failed_id="ro_1", **told)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(5) as threads:
+        replies = list(threads.map(report, range(5)))
+
+    # Whoever came first decides; nobody is told the opposite, and nothing is forgotten that was found.
+    assert len({(one.status, one.place.row_id if one.place else "") for one in replies}) == 1
+    assert AppEntity.objects.exists() == (replies[0].status == "healed")
+
+
+def test_two_apps_of_one_name_that_an_agent_brings_in_are_two():
+    apps = [{"name": "CRM", "app_id": id, "tables": [{"name": "Clients", "table_id": f"ta_{id}"}]} for id in "ab"]
+
+    for _ in range(2):
+        carry_out(bootstrap_apps, make_actor(), {"apps": apps})
+
+    assert sorted(App.objects.values_list("app_id", "name")) == [("a", "CRM"), ("b", "CRM (b)")]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "request_"),
+    [
+        ("给[客户]添加评论", "请给 Elicit 添加评论"),
+        ("［顧客］にコメントを追加", "Elicit にコメントを追加して"),
+        ("добавить комментарий к [клиент]", "Добавить комментарий к Elicit: звонил"),
+        ("เพิ่มความคิดเห็นให้ [ลูกค้า]", "ช่วยเพิ่มความคิดเห็นให้ Elicit"),
+        ("[ग्राहक] पर टिप्पणी जोड़ें", "Elicit पर टिप्पणी जोड़ें"),
+        ("أضف تعليقا على {client}", "أضف تعليقا على Elicit من فضلك"),
+        ("füge Kommentar hinzu／schreibe Notiz zu <Kunde>", "Füge Kommentar hinzu zu Elicit"),
+        ("προσθήκη σχολίου", "Προσθήκη σχολίου στο Elicit"),
+    ],
+)
+def test_a_trigger_is_found_in_any_script(trigger, request_):
+    _crm(
+        workflows=[
+            {"name": "comment", "trigger": trigger, "steps": "update_record"},
+            {"name": "status", "trigger": "mark [entity] as [status]", "steps": "update_record"},
+        ]
+    )
+
+    found = resolve_name(make_actor(), name="Elicit", request=request_)
+
+    assert [(one.name, one.fits) for one in found.workflows] == [("comment", True)]
+
+
 def test_a_row_that_was_deleted_is_forgotten():
     _crm()
 
@@ -288,7 +379,7 @@ def test_an_app_with_a_new_id_is_found_by_its_name_and_one_that_is_gone_forgotte
     told = _report("app_gone")
     _report("app_gone", outcome="found", found_id="app_new")
     found = resolve_name(make_actor(), name="Elicit").place.app_id
-    gone = _report("app_gone", outcome="not_found")
+    gone = _report("app_gone", outcome="not_found", failed_id="app_new")
 
     assert ("discover_apps (1 call)" in told.next_step, found, gone.status) == (True, "app_new", "forgotten")
     assert not App.objects.exists()

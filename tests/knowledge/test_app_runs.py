@@ -22,7 +22,7 @@ from knowledge.app_maps.runs import bootstrap_apps, cancel_run, carry_on_runs, r
 from knowledge.models import App, AppEntity, AppRun, AppTable, Healing, RunState
 from knowledge.tasks import carry_on_app_runs
 from tests.factories import make_actor
-from tests.knowledge.budibase_server import ACME, CLIENTS, CRM, ELICIT, KEY, Answer, Budibase
+from tests.knowledge.budibase_server import ACME, BILLING, CLIENTS, CRM, ELICIT, KEY, Answer, Budibase
 
 pytestmark = pytest.mark.django_db
 
@@ -338,11 +338,61 @@ def test_an_app_that_came_back_under_another_id_is_found_by_its_name(budibase: B
     actor = make_actor()
     _mapped(actor)
     budibase.apps[0]["_id"] = "app_restored"
+    budibase.tables["app_restored"] = budibase.tables.pop(CRM)
 
     told = report_failure(actor, app="CRM", failure="app_gone")
 
     assert told.status == "healed"
     assert App.objects.get(name="CRM").app_id == "app_restored"
+
+
+def test_an_app_with_the_name_of_a_known_one_and_other_tables_is_asked_about(
+    budibase: Budibase, curator: Actor
+) -> None:
+    _mapped(curator)
+    budibase.apps[0]["_id"] = "app_other"
+    budibase.tables["app_other"] = budibase.tables[BILLING]
+    budibase.tables.pop(CRM)
+
+    told = report_failure(curator, app="CRM", failure="app_gone")
+    rebuilt = rebuild_app(curator, app="CRM").run
+    carry_on_app_runs()
+
+    assert (told.status, "no table that the map knows" in told.next_step) == ("next_step", True)
+    assert App.objects.get(name="CRM").app_id == CRM
+    assert AppRun.objects.get(pk=rebuilt.pk).state == RunState.FAILED
+    assert AppEntity.objects.filter(table__app__name="CRM").count() == 2
+
+
+def test_an_app_that_was_renamed_outside_takes_its_new_name_wherever_it_is_met(
+    budibase: Budibase, curator: Actor
+) -> None:
+    _mapped(curator)
+    budibase.apps[0]["name"] = "Customer Desk"
+    # Another app took its old name: what has its tables is it.
+    budibase.apps.append({**budibase.apps[0], "_id": "app_new", "name": "CRM"})
+    budibase.tables["app_new"] = budibase.tables[BILLING]
+
+    told = report_failure(curator, app="CRM", failure="app_gone")
+    budibase.apps[0]["name"] = "Service Desk"
+    rebuild_app(curator, app="Customer Desk")
+    carry_on_app_runs()
+
+    assert (told.status, told.place.app, told.place.app_id) == ("healed", "Customer Desk", CRM)
+    assert resolve_name(curator, name="Elicit", app="service desk").place.row_id == ELICIT
+    assert resolve_name(curator, name="Elicit", app="CRM").place.app == "Service Desk"
+
+
+def test_a_table_that_was_renamed_outside_takes_its_new_name(budibase: Budibase) -> None:
+    actor = make_actor()
+    _mapped(actor)
+    budibase.tables[CRM][0]["name"] = "Accounts"
+
+    told = report_failure(actor, app="CRM", failure="table_gone", table="Clients")
+
+    assert (told.status, told.place.table, told.place.table_id) == ("healed", "Accounts", CLIENTS)
+    assert "called Accounts now" in told.next_step
+    assert resolve_name(actor, name="Elicit").place.table == "Accounts"
 
 
 def test_whoever_is_no_curator_any_more_does_not_resume_a_rebuilding(budibase: Budibase, curator: Actor) -> None:

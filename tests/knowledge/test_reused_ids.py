@@ -148,7 +148,9 @@ def test_an_app_whose_id_was_given_to_another_is_found_by_its_name(world: World,
 def test_an_app_that_was_only_renamed_is_the_app(world: World, curator: Actor) -> None:
     world.rename_app("Customers")
 
-    assert report_failure(curator, app=world.app, failure="app_gone").status == "unchanged"
+    told = report_failure(curator, app=world.app, failure="app_gone")
+
+    assert (told.place.app, "its id is right" in told.next_step) == ("Customers", True)
 
 
 def test_a_table_whose_id_was_given_to_another_is_found_by_its_name(world: World, curator: Actor) -> None:
