@@ -13,11 +13,10 @@ from typing import Any, Literal
 import structlog
 from django.db import DatabaseError, InternalError, connection
 from django.template.loader import render_to_string
-from django.utils import timezone
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
-from accounts.people.time_zones import zone_of
+from accounts.people.time_zones import in_zone_of
 from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
@@ -131,8 +130,7 @@ def perform(
         operation, arguments = operation_to_perform(operation, arguments)
     started, outcome, seconds, tokens, change = perf_counter(), "error", 0.0, None, None
     traced_as = span(operation.name, transport=transport, request_id=current_request_id())
-    # “Yesterday” is a day of the person who asks.
-    with traced_as as traced, timezone.override(zone_of(actor.user)):
+    with traced_as as traced, in_zone_of(actor.user):
         try:
             with collect_notices() as notices, rls_scope(actor.user.pk):
                 if transport != "rest":

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.actor import Actor, acts
 from accounts.people.languages import language_of
-from accounts.people.time_zones import COOKIE, zone_of
+from accounts.people.time_zones import COOKIE, note_browser, zone_of
 from accounts.services.private_rows import hide_private_rows
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
@@ -181,7 +181,9 @@ class ReaderMiddleware:
             return self.get_response(request)
         person = request.user if settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.pk else None
         language = language_of(person, browser=request.headers.get("Accept-Language", ""))
-        zone = zone_of(person, browser=request.COOKIES.get(COOKIE, "")) if person else None
+        if person:
+            note_browser(person, request.COOKIES.get(COOKIE, ""))
+        zone = zone_of(person) if person else None
         with translation.override(language), timezone.override(zone):
             response = self.get_response(request)
         patch_vary_headers(response, ["Accept-Language"])

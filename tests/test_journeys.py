@@ -36,7 +36,7 @@ PASSWORD = "correct horse battery"
 BUDGETS = {
     "memory_store_fact": Cost(60, 600, 12),
     "memory_start_session": Cost(61, 2_500, 12),
-    "memory_get_context": Cost(46, 2_100, 6),
+    "memory_get_context": Cost(47, 2_100, 6),
     "memory_end_session": Cost(60, 600, 10),
     "memory_flag_important": Cost(60, 600, 10),
     "memory_list_facts": Cost(42, 1_100, 3),

@@ -73,7 +73,10 @@ class User(AbstractBaseUser):
         null=True, blank=True, help_text="When they finished or skipped the first steps."
     )
     time_zone = models.CharField(
-        max_length=64, blank=True, default="", db_default="", help_text="Such as Europe/Berlin; empty: not known."
+        max_length=64, blank=True, default="", db_default="", help_text="Such as Europe/Berlin; empty: not chosen."
+    )
+    browser_zone = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="The time zone of the browser used last."
     )
     language = models.CharField(
         max_length=16, blank=True, default="", db_default="", help_text="Such as de; empty: that of the browser."

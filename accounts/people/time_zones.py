@@ -1,4 +1,4 @@
-"""The time zone of a person: what they chose, else what their browser says, else that of the instance."""
+"""The time zone of a person: what they chose, else that of the browser they used last, else that of the instance."""
 
 from typing import Annotated
 from zoneinfo import ZoneInfo, available_timezones
@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.models import User
 from bigmind.core.load_once import load_once
+from bigmind.database.read_only import is_read_only
 from bigmind.text.hygiene import echo
 
 COOKIE = "bigmind_zone"
@@ -33,7 +34,20 @@ TimeZone = Annotated[
 ]
 
 
-def zone_of(user: User, *, browser: str = "") -> ZoneInfo:
-    """Return the time zone in which a person reads times; `browser` is what their browser says, if anything."""
-    named = next((name for name in (user.time_zone, browser) if name in list_zones()), "")
+def zone_of(user: User) -> ZoneInfo:
+    """Return the time zone in which a person reads times, on pages, in mails and through agents."""
+    named = next((name for name in (user.time_zone, user.browser_zone) if name in list_zones()), "")
     return ZoneInfo(named or timezone.get_default_timezone_name())
+
+
+def in_zone_of(user: User) -> timezone.override:
+    """Read and say days and times inside this block as the person does: “yesterday” is a day of theirs."""
+    return timezone.override(zone_of(user))
+
+
+def note_browser(user: User, zone: str) -> None:
+    """Note the time zone that a browser names. Agents of this person, which name none, go by it from now on."""
+    if zone != user.browser_zone and zone in list_zones():
+        user.browser_zone = zone
+        if not is_read_only():
+            User.objects.filter(pk=user.pk).update(browser_zone=zone)

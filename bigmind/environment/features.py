@@ -1,7 +1,9 @@
 """What a BigMind does beside remembering: mapped apps, search and its vectors, profiles, connected apps."""
 
+import os
 from typing import Literal
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
@@ -10,6 +12,15 @@ from bigmind.environment.instance import InstanceSettings
 from bigmind.environment.parts import read_by
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.text.languages import Language
+
+
+def zone_of_machine() -> str:
+    """Return the name of this machine's time zone; an empty text where it does not say one."""
+    name = os.environ.get("TZ", "").lstrip(":") or os.path.realpath("/etc/localtime").partition("/zoneinfo/")[2]
+    try:
+        return ZoneInfo(name).key
+    except (KeyError, ValueError, OSError):
+        return ""
 
 
 class Features(InstanceSettings):
@@ -68,7 +79,12 @@ class Features(InstanceSettings):
         description="Largest file that references are made from, such as an OpenAPI document. Reading one takes about "
         "ten times its size in memory.",
     )
-    time_zone: str = Field(default="UTC", description="Time zone of the pages and of dates shown to agents.")
+    time_zone: str = Field(
+        default="",
+        description="Time zone of days and times, on pages and for agents, of everyone who neither chose one nor has "
+        "a browser that names one, such as `Europe/Berlin`. Default: in `personal` mode that of this machine, else "
+        "UTC.",
+    )
 
     @field_validator("budibase_url")
     @classmethod
@@ -98,6 +114,11 @@ class Features(InstanceSettings):
             if self.profile_sections
             else None
         )
+
+    @property
+    def zone(self) -> str:
+        """The time zone of everyone of whom none is known."""
+        return self.time_zone or (self.mode == "personal" and zone_of_machine()) or "UTC"
 
     @property
     def serves_oauth(self) -> bool:

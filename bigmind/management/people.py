@@ -7,6 +7,7 @@ from accounts.actor import Actor
 from accounts.models import ApiKey, Role, User
 from accounts.people.users import find_user
 from bigmind.core.errors import NotFound
+from bigmind.text.days import iso_day
 
 
 def actor_for(reference: str | None) -> Actor:
@@ -50,7 +51,7 @@ def describe_key(key: ApiKey, *, text: str = "") -> dict[str, Any]:
 
 def day_of(moment: datetime | None) -> str:
     """Return the day of a moment, or a dash."""
-    return f"{moment:%Y-%m-%d}" if moment else "-"
+    return iso_day(moment) if moment else "-"
 
 
 def _iso(moment: datetime | None) -> str | None:

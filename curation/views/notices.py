@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import actor_of
 from accounts.models import User
 from accounts.people.locale import choose_locale
-from accounts.people.time_zones import COOKIE, list_zones, zone_of
+from accounts.people.time_zones import list_zones
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, gettext_lazy
@@ -179,6 +179,4 @@ def _email_form_of(subscription: Subscription) -> EmailForm | None:
 
 
 def _locale_form_of(request: HttpRequest, user: User) -> LocaleForm:
-    zone = zone_of(user, browser=request.COOKIES.get(COOKIE, "")).key
-    is_known = user.time_zone or COOKIE in request.COOKIES
-    return LocaleForm(initial={"language": user.language, "time_zone": zone if is_known else ""})
+    return LocaleForm(initial={"language": user.language, "time_zone": user.time_zone or user.browser_zone})

@@ -353,7 +353,7 @@ def _day_of(reported: LearntEntity) -> datetime | None:
 
 
 def _start_of(day: date | None) -> datetime | None:
-    return datetime.combine(day, time(), timezone.get_default_timezone()) if day else None
+    return datetime.combine(day, time(), timezone.get_current_timezone()) if day else None
 
 
 def _see(entity: AppEntity, day: datetime | None) -> None:

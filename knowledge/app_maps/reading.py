@@ -13,6 +13,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Limit, Offset
 from bigmind.database.pagination import Page, page_of
+from bigmind.text.days import local_day
 from knowledge.app_maps.argument_types import (
     AmbiguousChoice,
     AnApp,
@@ -254,7 +255,7 @@ def _size(known: AppMap) -> int:
 
 
 def _headline(app: App) -> AppMap:
-    read = timezone.localtime(app.bootstrapped_at).date() if app.bootstrapped_at else None
+    read = local_day(app.bootstrapped_at) if app.bootstrapped_at else None
     return read_reported_map(
         app.name,
         app_id=app.app_id,
@@ -282,7 +283,7 @@ def _entity_of_row(entity: AppEntity, tables: dict[int, str]) -> StoredEntity:
         row_id=entity.row_id,
         match_field=entity.match_field,
         match_value=entity.match_value,
-        last_seen=timezone.localtime(entity.last_seen).date(),
+        last_seen=local_day(entity.last_seen),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from accounts.actor import Actor
 from bigmind.core.limits import QUERY_CHARS
+from bigmind.text.days import iso_day
 from bigmind.text.hygiene import inline, quote
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.exposures.ledgers import Sent, note_sent
@@ -129,7 +130,7 @@ def _line_of(hit: Hit) -> RecalledLine:
     text = cut_to_tokens(f"{title}{inline(hit.excerpt)}", LINE_TOKENS - 30)
     by = f"approved by {quote(hit.approver[:100])}" if hit.approver else hit.role
     project = quote(hit.project[:40]) if hit.project else ""
-    about = ", ".join(part for part in (f"{hit.created_at:%Y-%m-%d}", hit.validity, project, by) if part)
+    about = ", ".join(part for part in (iso_day(hit.created_at), hit.validity, project, by) if part)
     nearest = "nearest, uncertain: " if hit.relevance == "weak" else ""
     markdown = f"- [{_handle(hit)}] ({about}) {nearest}{text}"
     return RecalledLine(hit.kind, hit.id, markdown, count_tokens(f"{markdown}\n"))

@@ -20,6 +20,7 @@ from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.core.private_row_numbers import number_of
 from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.text.days import iso_day
 from bigmind.text.hygiene import inline, normalise, quote
 from bigmind.text.token_counts import cut_to_tokens
 from knowledge.context.budget import PART_BUDGETS
@@ -126,9 +127,7 @@ def _line_of(
     about = [
         f"F{number_of(fact.pk)}",
         name_project(fact.project, ranking.project) if fact.project != ranking.project else "",
-        f"{datetime.fromtimestamp(fact.created, UTC):%Y-%m-%d}"
-        if fact.category in DATED and not fact.valid_from
-        else "",
+        iso_day(datetime.fromtimestamp(fact.created, UTC)) if fact.category in DATED and not fact.valid_from else "",
         say_validity(fact.valid_from, min(ends, default=None)) if fact.valid_from or ends else "",
         "stale: its code changed" if fact.is_false else "",
         doubt,

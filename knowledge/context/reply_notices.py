@@ -20,7 +20,7 @@ from knowledge.truth.near_duplicates import read_comparison
 from .budget import NOTICES_TOKENS
 
 DAY = 24 * 60 * 60
-KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M} UTC. Tell the user to make a new one."
+KEY_ENDS = "The API key of this connection stops working on {:%Y-%m-%d %H:%M %Z}. Tell the user to make a new one."
 MOST_SHOWN = 20
 """Notices of one reply at most; the next reply goes on."""
 WHY_TOKENS = 60
@@ -40,7 +40,7 @@ def hear_notices(actor: Actor) -> list[str]:
     lines = _hear_waiting(actor) if actor.is_agent else []
     if actor.key and _ends_soon(actor.key):
         assert actor.key.ends_at is not None, "a key that ends soon has an end"
-        lines.append(KEY_ENDS.format(actor.key.ends_at))
+        lines.append(KEY_ENDS.format(timezone.localtime(actor.key.ends_at)))
     return lines
 
 

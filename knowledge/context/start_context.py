@@ -27,6 +27,7 @@ from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.environment.live_settings import live
+from bigmind.text.days import iso_day
 from bigmind.text.hygiene import Told, inline, markdown_lines
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.argument_types import SESSION_NAME, Topics
@@ -347,7 +348,7 @@ def _cost(*items: ContextLine) -> int:
 
 def _hypotheses(actor: Actor, project: str, *, known: int) -> ContextPart:
     """Return the open hypotheses, those of this project first, and of them those that are due."""
-    beliefs = _BELIEFS(actor.user.pk, timezone.now()) if known else []
+    beliefs = _BELIEFS(actor.user.pk, timezone.localtime()) if known else []
     ordered = sorted(beliefs, key=lambda belief: (distance(belief.project, project), not belief.is_due))
     items = [
         ContextLine(
@@ -355,7 +356,7 @@ def _hypotheses(actor: Actor, project: str, *, known: int) -> ContextPart:
             str(belief.pk),
             "- ",
             line_start(belief.hypothesis),
-            f" (H{belief.number}, {belief.confidence:.0%} sure, {belief.created_at:%Y-%m-%d}"
+            f" (H{belief.number}, {belief.confidence:.0%} sure, {iso_day(belief.created_at)}"
             f"{', '.join(['', *filter(None, [name_project(belief.project, project)])])}"
             f"{', due: did it turn out so?' if belief.is_due else ''})",
             "due" if belief.is_due else "not resolved yet",
@@ -437,7 +438,7 @@ def _session_part(sessions: Iterable[ContextSession], project: str) -> ContextPa
 
 def _session_line(session: ContextSession, *, project: str, has_own: bool) -> ContextLine:
     """Return the row of a session: its day, its headline, its topics and its outcome."""
-    day, handle = f"{session.started_at:%Y-%m-%d}", f"S{session.number}"
+    day, handle = iso_day(session.started_at), f"S{session.number}"
     topics = cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
     elsewhere = f" ({name_project(session.project, project)})" if session.project not in {"", project} else ""
     is_spare = has_own and session.project not in {"", project}

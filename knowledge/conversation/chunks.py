@@ -2,8 +2,10 @@
 
 from django.db import transaction
 from django.db.models import Max
+from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.people.time_zones import zone_of
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import Content
 from bigmind.core.errors import NotFound
@@ -110,7 +112,8 @@ def text_of(chunk: Chunk) -> str:
 def head_of(chunk: Chunk) -> str:
     """Return what makes a chunk understandable alone: who said it, when, and the headline of the conversation."""
     # The day in words, as questions name it: vectors and words find nothing by a date that stands beside the text.
-    when = f"{chunk.created_at:%A} {chunk.created_at.day} {chunk.created_at:%B %Y}"
+    day = timezone.localtime(chunk.created_at, zone_of(chunk.user))
+    when = f"{day:%A} {day.day} {day:%B %Y}"
     return ": ".join(part for part in (f"{chunk.role}, {when}", chunk.session.own_headline) if part)
 
 

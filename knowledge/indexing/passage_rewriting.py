@@ -130,5 +130,5 @@ def _with_heads(passages: Sequence[Passage], head: str) -> Sequence[Passage]:
 
 
 def _heads(chunk_ids: Iterable[str]) -> dict[str, str]:
-    chunks = Chunk.objects.select_related("session").filter(pk__in=[int(id) for id in chunk_ids])
+    chunks = Chunk.objects.select_related("session", "user").filter(pk__in=[int(id) for id in chunk_ids])
     return {str(chunk.pk): head_of(chunk) for chunk in chunks}

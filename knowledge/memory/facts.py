@@ -20,6 +20,7 @@ from bigmind.core.word_filters import has_words
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.pagination import FixedList, Page, page_of
+from bigmind.text.days import iso_day
 from bigmind.text.hygiene import digest, quote
 from bigmind.text.periods import Period
 from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
@@ -204,7 +205,7 @@ def _days_in_words(
     """
     start, end = valid_from or (old and old.valid_from), valid_until or (old and old.valid_until)
     if start and end and end <= start:
-        raise Invalid.of("valid_until", f"is not after valid_from, {start:%Y-%m-%d}", hint="Send both days.")
+        raise Invalid.of("valid_until", f"is not after valid_from, {iso_day(start)}", hint="Send both days.")
     return {name: day for name, day in (("valid_from", valid_from), ("valid_until", valid_until)) if day}
 
 

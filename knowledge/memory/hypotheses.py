@@ -171,4 +171,4 @@ def index_hypothesis(belief: Hypothesis, *, made: bool = False) -> None:
 
 
 def _in_days(days: int | None) -> date | None:
-    return timezone.now().date() + timedelta(days=days) if days else None
+    return timezone.localdate() + timedelta(days=days) if days else None

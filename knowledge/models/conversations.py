@@ -101,7 +101,7 @@ class HookEvent(PrivateModel):
         indexes = [models.Index(fields=["conversation", "at"], name="hook_event_of_conversation")]
 
     def __str__(self) -> str:
-        return f"{self.event} {self.at:%Y-%m-%d %H:%M}"
+        return f"{self.event} {timezone.localtime(self.at):%Y-%m-%d %H:%M}"
 
 
 class ToolUse(PrivateModel):

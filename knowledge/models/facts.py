@@ -11,6 +11,7 @@ from django.utils import timezone
 from accounts.models import User
 from bigmind.core.private_row_numbers import HasNumber
 from bigmind.privacy.masking import PrivateModel
+from bigmind.text.days import iso_day
 
 from .anchors import Anchored
 from .sessions import Session
@@ -222,17 +223,10 @@ def say_validity(start: datetime | None, end: datetime | None, *, then: str = ""
     """Return from when until when something holds or held, in a few words; `then` names what holds since."""
     now = timezone.now()
     is_past = end is not None and end <= now
-    since = f"{'from' if end or start > now else 'since'} {_day(start)}" if start else ""
-    words = " ".join(part for part in (since, f"until {_day(end)}" if end else "") if part)
+    since = f"{'from' if end or start > now else 'since'} {iso_day(start)}" if start else ""
+    words = " ".join(part for part in (since, f"until {iso_day(end)}" if end else "") if part)
     return f"held {words}{f', then {then}' if then else ''}" if is_past else words
 
 
 def _begins_before(start: datetime | None, end: datetime | None) -> bool:
     return start is None or end is None or start < end
-
-
-def _day(moment: datetime) -> str:
-    try:
-        return timezone.localtime(moment).date().isoformat()
-    except OverflowError:  # The last day of the calendar, in a zone where it has passed.
-        return moment.date().isoformat()

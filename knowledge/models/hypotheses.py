@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.core.private_row_numbers import HasNumber
+from bigmind.text.days import local_day
 
 from .base import CanBeSetAside
 from .sessions import Session
@@ -51,7 +52,7 @@ class HypothesisQuerySet(models.QuerySet["Hypothesis"]):
 
     def due(self, now: datetime | None = None) -> "HypothesisQuerySet":
         """Return those that are open and whose date has come, the one that is due longest first."""
-        now = now or timezone.now()
+        now = now or timezone.localtime()
         has_come = models.Q(check_on__lte=now.date()) | models.Q(check_on=None, created_at__lte=now - CHECK_AFTER)
         return self.filter(has_come, status=Verdict.OPEN, set_aside_at=None).order_by("created_at", "id")
 
@@ -101,9 +102,9 @@ class Hypothesis(HasNumber, CanBeSetAside):
     @property
     def due_on(self) -> date:
         """The day on which to ask how it turned out."""
-        return self.check_on or (self.created_at + CHECK_AFTER).date()
+        return self.check_on or local_day(self.created_at + CHECK_AFTER)
 
     @property
     def is_due(self) -> bool:
         """Whether it is open and its date has come."""
-        return self.status == Verdict.OPEN and self.due_on <= timezone.now().date()
+        return self.status == Verdict.OPEN and self.due_on <= timezone.localdate()

@@ -114,4 +114,4 @@ class Firing(PrivateModel):
             return ""
 
     def __str__(self) -> str:
-        return f"{self.trigger} {self.at:%Y-%m-%d %H:%M}"
+        return f"{self.trigger} {timezone.localtime(self.at):%Y-%m-%d %H:%M}"

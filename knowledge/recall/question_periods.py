@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from accounts.actor import Actor
 from bigmind.core.argument_types import Moment
 from bigmind.core.errors import Invalid
+from bigmind.text.days import iso_day
 from bigmind.text.periods import Period, find_period, read_period
 from knowledge.models import Category, Fact, Kind, Passage
 from knowledge.search.question_tense import (
@@ -77,9 +78,9 @@ def find_then(actor: Actor, query: str) -> Period | None:
 def say_period(period: Period) -> str:
     """Return the first day of a period, and the last one if it is another."""
     if period.start == _BEGINNING:
-        return f"every day until {timezone.localtime(period.end):%Y-%m-%d}"
-    first, last = (timezone.localtime(one).date() for one in (period.start, period.end - timedelta(microseconds=1)))
-    return first.isoformat() if first == last else f"{first.isoformat()} to {last.isoformat()}"
+        return f"every day until {iso_day(period.end)}"
+    first, last = iso_day(period.start), iso_day(period.end - timedelta(microseconds=1))
+    return first if first == last else f"{first} to {last}"
 
 
 def _read_moment(text: str) -> Period | None:

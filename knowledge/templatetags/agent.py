@@ -9,6 +9,7 @@ from django import template
 from bigmind.core.handles import handle_of
 from bigmind.privacy.injections import has_warnings
 from bigmind.text import hygiene as texts
+from bigmind.text.days import iso_day
 from bigmind.text.hygiene import Told
 from bigmind.text.token_counts import cut_to_tokens
 from knowledge.app_maps.files.text import write_reply
@@ -124,7 +125,7 @@ def company_label(hit: Any) -> Told:
     entry = hit.entry
     decider = getattr(entry.decided_by, "signature", entry.decided_by)  # of a reply, it is said already
     by = f"approved by {texts.quote(decider)}" if decider else "approved"
-    since = f" as of {entry.as_of:%Y-%m-%d}" if entry.as_of else ""
+    since = f" as of {iso_day(entry.as_of)}" if entry.as_of else ""
     source = f"from {texts.quote(entry.comes_from)}{since}" if entry.comes_from else ""
     flag, title = _flag(entry), _quote(entry.title)
     about = (entry.category, entry.freshness, by, flag, entry.updated_at, source, title)
@@ -153,7 +154,7 @@ def _label(*parts: str | datetime) -> Told:
     shown = []
     for part in parts:
         if part:
-            shown.append(f"{part:%Y-%m-%d}" if isinstance(part, datetime) else texts.inline(part))
+            shown.append(iso_day(part) if isinstance(part, datetime) else texts.inline(part))
     return Told(" ".join(shown))
 
 

@@ -17,6 +17,7 @@ from bigmind.core.handles import id_in
 from bigmind.core.operations import carry_out
 from bigmind.core.private_row_numbers import number_in
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
+from bigmind.text.days import local_day
 from knowledge.argument_types import ONE_LINER_CHARS
 from knowledge.context.sessions import correct_session
 from knowledge.kinds import index_own, lock_own
@@ -173,7 +174,7 @@ def _keep(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyin
     if suggestion.concern != Concern.DUE:
         return "Kept as it is, and not suggested again."
     (belief,) = (lock_own(actor, "hypothesis", row.pk) for row in suggestion.rows)
-    belief.check_on = (timezone.now() + AGAIN_AFTER).date()
+    belief.check_on = local_day(timezone.now() + AGAIN_AFTER)
     belief.save(update_fields=["check_on"])
     return f"Open until {belief.check_on}."
 

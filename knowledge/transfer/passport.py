@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from accounts.actor import Actor
 from bigmind.core.errors import Invalid
+from bigmind.text.days import iso_day
 
 from .exports import ExportedFact, ExportedSession, MemoryDocument, whole_memory
 from .readers.formats import WRITTEN, ImportFormat
@@ -112,7 +113,7 @@ def _items(actor: Actor, format: ImportFormat, files: Mapping[str, bytes]) -> It
 def _of_session(session: ExportedSession) -> Iterator[tuple[Item, dict[str, Any]]]:
     fields = _plain(session, "session") | {"session": str(session.id)}
     fields |= _plain(session.summary, "session") if session.summary else {}
-    fields["one_liner"] = session.one_liner or f"Session of {session.started_at:%Y-%m-%d}"
+    fields["one_liner"] = session.one_liner or f"Session of {iso_day(session.started_at)}"
     # When it was said is not kept apart from when the session ended.
     fields.pop("created_at", None)
     yield Item("session", fields), _drop_empty(session=session.id)

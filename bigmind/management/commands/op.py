@@ -14,6 +14,7 @@ from django.conf import settings
 from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import User
+from accounts.people.time_zones import in_zone_of
 from accounts.people.users import find_user
 from accounts.services.agents import note_agent
 from accounts.services.setting_overrides import load_overrides
@@ -67,9 +68,10 @@ class Command(OperatorCommand):
             raise usage_error("Which operation? `bigmind op --list` shows them.")
         load_overrides()
         arguments = _arguments(operation, options)
+        actor = _actor(options["user"])
         outcome = perform(
             operation,
-            _actor(options["user"]),
+            actor,
             arguments,
             transport="command",
             idempotency_key=options["idempotency_key"],
@@ -82,7 +84,8 @@ class Command(OperatorCommand):
         elif options["format"] == "json":
             self.print_json(outcome.to_data())
         else:
-            self.stdout.write(outcome.markdown(), ending="")
+            with in_zone_of(actor.user):
+                self.stdout.write(outcome.markdown(), ending="")
 
     def _list(self, operation: Operation | None) -> None:
         if operation is None:

@@ -9,14 +9,13 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.http import HttpResponse
-from django.utils import timezone
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
 from accounts.connecting.hook_program import KEPT_CALL, REFUSED
-from accounts.people.time_zones import zone_of
+from accounts.people.time_zones import in_zone_of
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound, ReadOnly, TooMany
 from bigmind.core.operations import Effect
@@ -84,17 +83,8 @@ class HookView(APIView):
         actor.require("read")
         actor.require_toolset({"core"})  # that of the context and of the search over everything
         count_against_limit(actor, per_minute=limit_of(actor))
-        if is_read_only():
-            return _answer_read_only(actor, client, dialect, payload)
-        body = _answer(actor, client, dialect, payload)
-        if asks_for_settings(payload):
-            with rls_scope(actor.user.pk):
-                acts = acts_of(payload)
-                if acts is not None:
-                    keep_acts(actor, client, acts.acts)
-                triggers = None if acts is None else renew_triggers(actor, acts.signature)
-                body = with_settings(body, policy_of(actor).never_folders, triggers)
-        return _response(body)
+        with in_zone_of(actor.user):
+            return _answer_to(actor, client, dialect, payload)
 
     def handle_exception(self, exc: Exception) -> Any:
         """Answer a refusal. A client that sends events by itself shows none of it, so its model reads a line, once."""
@@ -109,6 +99,20 @@ class HookView(APIView):
                 line = REFUSED.format(detail=json.loads(refused.content).get("detail", ""))
                 return _response(body_of(dialect, event_of(payload), HookReply(context=line)))
         return refused
+
+
+def _answer_to(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> HttpResponse:
+    if is_read_only():
+        return _answer_read_only(actor, client, dialect, payload)
+    body = _answer(actor, client, dialect, payload)
+    if asks_for_settings(payload):
+        with rls_scope(actor.user.pk):
+            acts = acts_of(payload)
+            if acts is not None:
+                keep_acts(actor, client, acts.acts)
+            triggers = None if acts is None else renew_triggers(actor, acts.signature)
+            body = with_settings(body, policy_of(actor).never_folders, triggers)
+    return _response(body)
 
 
 def _response(body: bytes) -> HttpResponse:
@@ -175,8 +179,7 @@ def _answer(actor: Actor, client: str, dialect: Dialect, payload: Payload) -> by
 def _reply_to(actor: Actor, report: HookReport) -> HookReply:
     """Return what an event is answered. A failure is shown on Home, and then answered like any other."""
     try:
-        with timezone.override(zone_of(actor.user)):
-            return answer_report(actor, report)
+        return answer_report(actor, report)
     except Exception as error:
         why = str(error) if isinstance(error, BigMindError) else f"{type(error).__name__}: see the log of BigMind."
         # The failure may be that of the database, and is then noted nowhere.

@@ -10,6 +10,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
+from accounts.people.time_zones import in_zone_of
 from bigmind import __version__
 from bigmind.core.agent_rules import AWAY, AgentRules, introduce
 from bigmind.database.rls import rls_scope
@@ -141,7 +142,8 @@ def _make_handler(
 
         def work() -> Result:
             actor = bind_request(caller.identify(_client(ctx, caller)), caller, ctx.meta or {})
-            return answer(RequestContext(actor, caller.toolsets, caller.request_id, caller.structured), params)
+            with in_zone_of(actor.user):
+                return answer(RequestContext(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:
             with share_of(caller.person, is_slow=is_slow(params)):
