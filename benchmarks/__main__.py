@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
-PEERS, COMPANY, SERVERS, SMALL = "peers", "company", "servers", "small"
+PEERS, COMPANY, SERVERS, SMALL, RERANKER = "peers", "company", "servers", "small", "reranker"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -145,6 +145,12 @@ def _small() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {SMALL}`:", "", *small.measure(), ""])
 
 
+def _reranker() -> str:
+    from benchmarks.retrieval import reranked
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {RERANKER}`:", "", *reranked.measure(), ""])
+
+
 def _then() -> str:
     from benchmarks.retrieval import then
 
@@ -241,6 +247,7 @@ _MEASURES = {
     TRIGGERS: _triggers,
     UNKNOWN: _unknown,
     SMALL: _small,
+    RERANKER: _reranker,
     RETRIEVAL: _retrieval,
     THEN: _then,
     DECISIONS: _decisions,

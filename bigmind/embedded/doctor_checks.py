@@ -119,6 +119,7 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
         "replica": "Start it, or mend its replication; check BIGMIND_DATABASE_REPLICA_URL.",
         "disk": "Free some space on the disk of BIGMIND_HOME.",
         "embedder": "See BIGMIND_EMBEDDING_URL, and worker.log for the reason.",
+        "reranker": "See BIGMIND_RERANK_URL, and web.log for the reason.",
         "index": "Run: bigmind reindex",
         "indexes": "Restart the worker, and read worker.log; beside an external database it needs the owner's address.",
         "scrubs": "Run: bigmind scrub --again",
@@ -127,7 +128,7 @@ def check_readiness(is_known: bool) -> Iterator[Check]:
     }
     looks = (health.embedder, health.index, health.indexes, health.scrubs, health.backups, health.guards)
     of_the_database = [look(is_known=is_known) for look in looks]
-    for part in [*(health.replica() if is_known else ()), health.disk(), *of_the_database]:
+    for part in [*(health.replica() if is_known else ()), health.disk(), *of_the_database, *health.reranker()]:
         is_away = not is_known and part.error == health.UNKNOWN
         yield _skip(part.name, part.error) if is_away else _part(part, advice[part.name])
 

@@ -159,3 +159,15 @@ class Embedding(BaseModel):
         json_schema_extra=changeable("EMBEDDING_DAILY_TOKENS"),
         description="Tokens that may be sent per day (UTC) to an endpoint with a key. 0: no limit.",
     )
+    rerank_url: str = Field(
+        default="",
+        description="Address of a reranker that puts the best 50 texts of a search in order, such as "
+        "`http://localhost:8080/rerank`: Cohere, Jina, vLLM, TEI and others. Question and texts are sent there, "
+        "without the secrets that BigMind recognises. While it is away, the order is the one without it. Default: "
+        "none.",
+    )
+    rerank_model: str = Field(
+        default="",
+        description="The reranker's model. Leave it empty for TEI, which serves one and names its texts otherwise.",
+    )
+    rerank_api_key: SecretStr = Field(default=SecretStr(""), description="The reranker's key.")

@@ -21,6 +21,7 @@ from curation.notifications.webhook_requests import environment_webhook
 from curation.notifications.webhooks import try_webhook
 from curation.upstream.company_client import Away, CompanyWire, TurnedDown
 from knowledge.embeddings.providers import EmbedderError, provider
+from knowledge.search.reranker import RerankerError, ask_order
 
 EMBED_SECONDS = 10.0
 SAMPLE = "Deploys happen on Tuesdays, after the stand-up."
@@ -65,6 +66,7 @@ def list_tests(actor: Actor) -> list[ConnectionTest]:
         ConnectionTest("mail", _("Mail"), "mail", mail, _test_mail),
         ConnectionTest("webhook", _("Webhook"), "external", webhook.host if webhook else "", _test_webhook),
         ConnectionTest("embedder", _("Embedder"), "bolt", _embedder_name(), _test_embedder),
+        ConnectionTest("reranker", _("Reranker"), "bolt", urlsplit(settings.RERANK_URL).netloc, _test_reranker),
         ConnectionTest("company", _("Company server"), "company", company, _test_company),
     ]
 
@@ -163,6 +165,19 @@ def _test_embedder(_actor: Actor) -> ConnectionOutcome:
     return ConnectionOutcome(
         "ok", _("It made a vector of %(what)s dimensions.") % {"what": write_number(len(vectors[0]))}, "", seen
     )
+
+
+def _test_reranker(_actor: Actor) -> ConnectionOutcome:
+    if not settings.RERANK_URL:
+        return ConnectionOutcome("off", _("No reranker is set."), _("Set BIGMIND_RERANK_URL and restart BigMind."))
+    began = perf_counter()
+    try:
+        ask_order(SAMPLE, [SAMPLE, "Ferries leave at nine."])
+    except RerankerError as error:
+        step = _("Check BIGMIND_RERANK_URL, its model and its key. Search goes on in its own order meanwhile.")
+        return ConnectionOutcome("failed", _("There is no other order: %(reason)s") % {"reason": error}, step)
+    seen = [(_("Time for two texts"), f"{(perf_counter() - began) * 1000:,.0f} ms")]
+    return ConnectionOutcome("ok", _("It put two texts in order."), "", seen)
 
 
 def _test_company(_actor: Actor) -> ConnectionOutcome:

@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import structlog
+from django.conf import settings
 from django.core.cache import DEFAULT_CACHE_ALIAS, caches
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -28,6 +29,7 @@ from bigmind.observability.waiting_work import longest_wait
 from knowledge.indexing.embedding import embedder_error
 from knowledge.indexing.index_gaps import index_error
 from knowledge.search.indexes import indexes_error
+from knowledge.search.reranker import reranker_error
 
 PATIENCE_SECONDS = 2
 # What PostgreSQL takes for one segment of its journal.
@@ -81,7 +83,7 @@ def parts() -> list[HealthCheck]:
     found = _database()
     is_known = found[0].ok
     of_the_database = [look(is_known=is_known) for look in (embedder, index, indexes, scrubs, backups, guards, worker)]
-    return [*found, *replica(), disk(), *of_the_database, broker()]
+    return [*found, *replica(), disk(), *of_the_database, *reranker(), broker()]
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
@@ -231,6 +233,11 @@ def is_full_disk_behind(error: BaseException) -> bool:
 def embedder(*, is_known: bool) -> HealthCheck:
     """Report the state of the embedder, as recorded in the database."""
     return _ask("embedder", embedder_error, is_known=is_known)
+
+
+def reranker() -> list[HealthCheck]:
+    """Report whether the reranker answers, where one is named."""
+    return [HealthCheck("reranker", reranker_error(), stops=False)] if settings.RERANK_URL else []
 
 
 def index(*, is_known: bool) -> HealthCheck:

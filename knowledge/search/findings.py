@@ -57,7 +57,7 @@ class Findings:
     are in no passage, nor is another form of them. `text` is the question with its corrections, `counts` says in
     how many passages each word is, `terms` has for each word all that count as it, `tokens` those of the question.
     `following` are the first few after `items`: what moves up where one of these goes. What was said in `period` was
-    preferred.
+    preferred. `unranked` says why the reranker did not put them in order.
     """
 
     items: list[Finding]
@@ -78,6 +78,7 @@ class Findings:
     tokens: TokenSigns | None = None
     following: Sequence[Finding] = ()
     period: Period | None = None
+    unranked: str = ""
 
     @property
     def searched_something(self) -> bool:
@@ -86,11 +87,11 @@ class Findings:
 
     @property
     def notice(self) -> str:
-        """What could not be searched by meaning, in words for the reader; empty: everything was."""
+        """What was not searched by meaning, or not reranked, in words for the reader; empty: everything was."""
         if self.fallback:
             return f"By words alone: {self.reason}"
         if not self.waiting:
-            return ""
+            return f"Not reranked: {self.unranked}" if self.unranked else ""
         waiting, searched = (
             f"more than {MOST_COUNTED:,}" if number >= MOST_COUNTED else f"{number:,}"
             for number in (self.waiting, max(self.waiting, self.searched))

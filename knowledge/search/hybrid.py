@@ -8,6 +8,7 @@ from datetime import datetime
 from time import perf_counter
 from typing import Any
 
+from django.conf import settings
 from django.db import connections, transaction
 
 from accounts.models import User
@@ -18,7 +19,8 @@ from knowledge.search.filters import Filters, Sql, join_filters
 from knowledge.search.findings import Findings, read_findings
 from knowledge.search.indexes import INDEXES, scopes_of
 from knowledge.search.question import SearchQuestion, understand
-from knowledge.search.ranking import Ranked, Texts, rank
+from knowledge.search.ranking import RERANKED, Ranked, Texts, rank
+from knowledge.search.reranker import rerank
 from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune
 from knowledge.search.synonyms import Synonyms
 
@@ -119,6 +121,19 @@ def _rank_question(
 
 
 def _search(
+    query: str, owner: User, each: Sequence[Filters], limit: int, offset: int = 0, following: int = 0, **asked: Any
+) -> list[Findings]:
+    if not settings.RERANK_URL:
+        return _search_alone(query, owner, each, limit, offset, following, **asked)
+    end = offset + limit
+    whole = _search_alone(query, owner, each, max(RERANKED, end + following), **asked)
+    return [
+        replace(one, items=one.items[offset:end], following=one.items[end : end + following])
+        for one in rerank(query, whole)
+    ]
+
+
+def _search_alone(
     query: str, owner: User, each: Sequence[Filters], limit: int, offset: int = 0, following: int = 0, **asked: Any
 ) -> list[Findings]:
     with _rank_question(query, owner, each, **asked) as (question, rankings, texts):

@@ -65,10 +65,11 @@ def test_a_webhook_shows_status_and_answer_and_private_networks_are_refused(
 
 
 def test_the_embedder_and_the_company_server(admin: Client) -> None:
-    embedder, company = run(admin, "embedder"), run(admin, "company")
+    embedder, reranker, company = run(admin, "embedder"), run(admin, "reranker"), run(admin, "company")
 
     assert "It made a vector of" in embedder
     assert "Dimensions" in embedder
+    assert "No reranker is set." in reranker
     assert "No company server is set." in company
 
 
