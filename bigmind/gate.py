@@ -231,7 +231,8 @@ def _record(
 def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseconds: float) -> None:
     """Log a call that was refused, failed or slow: one line, without arguments and reply."""
     is_slow = milliseconds >= live.SLOW_MILLISECONDS
-    if outcome == "ok" and not is_slow:
+    # Who typed a command reads the refusal beside it.
+    if not is_slow and (outcome == "ok" or (transport == "command" and outcome != "error")):
         return
     tell = log.warning if is_slow or outcome == "error" else log.info
     words = "A call was slow." if outcome == "ok" else "A call failed." if outcome == "error" else "A call was refused."

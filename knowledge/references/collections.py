@@ -35,6 +35,8 @@ from knowledge.references.editing import ALL, open_drifts
 from knowledge.references.lookup import SearchedCollections
 
 SHOWN = 10
+NAMED = 6
+"""Collections that the greeting of an agent names: it is read by every conversation."""
 CATEGORIES = 30
 
 
@@ -148,6 +150,13 @@ def list_collections(actor: Actor) -> QuerySet[ReferenceCollection]:
         imported_at=newest.values("at")[:1],
         imported_version=newest.values("version")[:1],
     ).order_by("title", "slug")
+
+
+def documented_names(*, limit: int = NAMED) -> list[str]:
+    """Return the names of collections that have references, those that changed last first."""
+    there = Reference.objects.current().filter(collection=OuterRef("pk"))
+    named = ReferenceCollection.objects.filter(Exists(there)).order_by("-updated_at", "slug")
+    return list(named.values_list("slug", flat=True)[:limit])
 
 
 def see_collection(actor: Actor, *, collection: CollectionName) -> ReferenceCollection:

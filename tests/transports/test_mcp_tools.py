@@ -14,6 +14,7 @@ from bigmind.text.token_counts import count_tokens
 from bigmind.toolsets import TOOLSETS
 from bigmind.transports.mcp.server import server_instructions
 from knowledge.models import Fact
+from knowledge.references.collections import NAMED
 from tests.factories import make_key, make_user
 from tests.serving import Served, eventually
 from tests.transports.mcp_wire import HANDSHAKE_REVISIONS, STATELESS_REVISION, Wire, text_of
@@ -127,12 +128,28 @@ def test_looking_documentation_up_costs_half_of_that_and_is_told_to_come_first(s
     assert count_tokens(json.dumps(listed, ensure_ascii=False, separators=(",", ":"))) <= 1_500
 
 
+def test_an_agent_that_lists_no_documentation_hears_whose_there_is(served: Served) -> None:
+    admin = make_user(role=Role.ADMIN)
+    silent = Wire(served, make_key(admin).text).initialize()["instructions"]
+    command = {"type": "command", "id": "push", "title": "depot push", "content": "Pushes."}
+    imported = Wire(served, make_key(admin).text).call("references_import", {"collection": "depot", "drafts": [command]})
+    assert not imported.get("isError"), text_of(imported)
+    greeting = Wire(served, make_key().text).initialize()["instructions"]
+    limited = Wire(served, make_key(toolsets=["core"]).text).initialize()["instructions"]
+    reading = Wire(served, make_key().text, path="/mcp?toolsets=core,docs").initialize()["instructions"]
+
+    assert "DOCUMENTED" not in silent + limited + reading
+    assert "DOCUMENTED here: depot. Check each command and request of theirs" in greeting
+
+
 @pytest.mark.parametrize("toolsets", [*({name} for name in TOOLSETS), {"all"}, set(TOOLSETS) - {"core"}])
 def test_the_instructions_of_the_server_are_short(toolsets: set[str]) -> None:
     instructions = server_instructions(toolsets)
+    with_names = server_instructions(toolsets, documented=["documentation-of-a-product"] * NAMED)
 
     assert count_tokens(instructions) <= 300
-    assert len(instructions) <= 2_048
+    assert count_tokens(with_names) <= 340
+    assert len(with_names) <= CLAUDE_CODE_CUTS_AT
 
 
 @pytest.mark.parametrize("toolset", TOOLSETS)

@@ -1,6 +1,6 @@
 """The MCP server: each method of the protocol, answered on a worker thread for the caller of the request."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from django.db import DatabaseError
@@ -23,6 +23,7 @@ from bigmind.transports.mcp.replies import error_of
 from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
 from knowledge.capture.rules import rules_for
+from knowledge.references.collections import documented_names
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], Caller]
@@ -93,10 +94,13 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
     return server
 
 
-def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS, rules: AgentRules = BY_DEFAULT) -> str:
+def server_instructions(
+    toolsets: Collection[str] = DEFAULT_TOOLSETS, rules: AgentRules = BY_DEFAULT, documented: Sequence[str] = ()
+) -> str:
     """Return the instructions that a client receives on connecting: when to call what, in the toolsets it lists.
 
     A toolset alone is described in full. Of several, `core` is, and a line says what each of the others is for.
+    `documented` are the names of imported documentation, which are said where its toolset is not listed.
     """
     chosen = [name for name in TOOLSETS if name in toolsets or "all" in toolsets]
     whole = ["core"] if "core" in chosen else chosen if len(chosen) == 1 else []
@@ -110,19 +114,21 @@ def server_instructions(toolsets: Collection[str] = DEFAULT_TOOLSETS, rules: Age
         ],
         "further": [(name, TOOLSETS[name]) for name in chosen if name not in whole],
         "says_how": "core" not in whole and rules != BY_DEFAULT,
+        "documented": documented if "core" in chosen and "docs" not in chosen else (),
     }
     return render_to_string("agent/greetings/several.md", context, using="agent").strip()
 
 
 async def _instructions_for(ctx: Context, caller: Caller) -> str:
-    def work() -> AgentRules:
+    def work() -> tuple[AgentRules, list[str]]:
         client = read_introduction(ctx) or _client(ctx, caller)
         actor = bind_request(caller.identify(client), caller, ctx.meta or {})
         with rls_scope(actor.user.pk):
-            return rules_for(actor)
+            may_read_docs = not actor.toolsets or "docs" in actor.toolsets
+            return rules_for(actor), documented_names() if may_read_docs else []
 
     try:
-        return server_instructions(caller.toolsets, await on_a_thread(work, request_id=caller.request_id))
+        return server_instructions(caller.toolsets, *await on_a_thread(work, request_id=caller.request_id))
     except (DatabaseError, ProtocolError):
         return f"{AWAY} {server_instructions(caller.toolsets)}"
 

@@ -225,6 +225,8 @@ def test_whatever_stands_in_a_usage_line_is_read_without_a_fall(text):
         "  -h, --help     Print help (see more with '--help')",
         "  -h, --help             display help for command",
         "      --help     display this help and exit",
+        "  -h, --help\n          Print help information (use `-h` for a summary)",
+        "    -h, --help\n            Print help",
         "│ --help          Show this message and exit.                 │",
     ],
 )

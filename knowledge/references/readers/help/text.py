@@ -1,10 +1,10 @@
 """Help texts, read: what `prog --help` prints, as argparse, click, cobra, clap, commander, git and npm lay it out."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import takewhile
+from itertools import chain, pairwise, takewhile
 
 from knowledge.references.readers.commands import merge_options
 from knowledge.references.readers.help.usage import UsageLine, is_option_row, option_of, read_usage
@@ -63,8 +63,14 @@ def read_help(text: str) -> HelpText:
         lists_all=not (reader.unread or (fuller and not fuller["options"]) or any(map(_ONLY_SOME.search, lines))),
         fuller=tuple(names_fuller.split()),
         options_for_all=any(map(_FOR_ALL.search, lines)),
-        lists_options=any(map(_OF_A_FORMATTER.search, lines)) and not any(map(_ONLY_SOME.search, lines)),
+        lists_options=_is_of_a_formatter(lines) and not any(map(_ONLY_SOME.search, lines)),
     )
+
+
+def _is_of_a_formatter(lines: Sequence[str]) -> bool:
+    """Whether a formatter wrote the option for help; clap says what an option does on the next line."""
+    beside = (f"{line} {after.strip()}" for line, after in pairwise(lines) if line.rstrip().endswith("--help"))
+    return any(map(_OF_A_FORMATTER.search, chain(lines, beside)))
 
 
 class _Section(StrEnum):
@@ -97,7 +103,7 @@ _FOR_ALL = re.compile(r"\boptions\b.{0,40}\b(?:applies to all|can be passed to a
 # they list each option that is declared.
 _OF_A_FORMATTER = re.compile(
     r"^\W{0,12}(?:-[h?],?\s{1,8})?--help\b.{0,60}?\s(?:show this (?:help )?message and exit\.?|help for [\w./-]+"
-    r"|print help(?: information)?(?: \(see .{0,60}\))?|prints help information|display help for command"
+    r"|prints? help(?: information)?(?: \(.{0,60}\))?|display help for command"
     r"|display this message|print this help text and exit|show help\.|give this help list"
     r"|(?:display|print|output|show) this help(?: message)?(?: and exit)?)\W{0,4}$",
     re.I,
