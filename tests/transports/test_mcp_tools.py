@@ -132,7 +132,9 @@ def test_an_agent_that_lists_no_documentation_hears_whose_there_is(served: Serve
     admin = make_user(role=Role.ADMIN)
     silent = Wire(served, make_key(admin).text).initialize()["instructions"]
     command = {"type": "command", "id": "push", "title": "depot push", "content": "Pushes."}
-    imported = Wire(served, make_key(admin).text).call("references_import", {"collection": "depot", "drafts": [command]})
+    imported = Wire(served, make_key(admin).text).call(
+        "references_import", {"collection": "depot", "drafts": [command]}
+    )
     assert not imported.get("isError"), text_of(imported)
     greeting = Wire(served, make_key().text).initialize()["instructions"]
     limited = Wire(served, make_key(toolsets=["core"]).text).initialize()["instructions"]

@@ -33,10 +33,10 @@ class CuratedEntry(BaseModel):
     """One entry as it stands in the file. The last four fields are BigMind's own; they are written only if they say
     what the others do not."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid")
 
     id: str = Field(min_length=1, max_length=TITLE_CHARS, pattern=r"^\S(.*\S)?$")
-    type: ReferenceKind = Field(strict=False)
+    type: ReferenceKind
     title: str = Field(min_length=1, max_length=TITLE_CHARS)
     category: str = Field(default="", max_length=TAG_CHARS)
     subcategory: str = Field(default="", max_length=TAG_CHARS)
@@ -44,14 +44,14 @@ class CuratedEntry(BaseModel):
     summary: str = Field(default="", max_length=CONTENT_BYTES)
     keywords: list[str] = Field(default=[], max_length=ITEMS)
     aliases: list[str] = Field(default=[], max_length=ITEMS)
-    examples: list[Example] = Field(default=[], max_length=ITEMS, strict=False)
+    examples: list[Example] = Field(default=[], max_length=ITEMS)
     relatedIds: list[str] = Field(default=[], max_length=ITEMS)
     source: str = Field(default="", max_length=1_000)
     lastUpdated: str = Field(default="", max_length=40)
     name: str = Field(default="", max_length=1_000)
     version: str = Field(default="", max_length=TITLE_CHARS)
-    command: CommandForm | None = Field(default=None, strict=False)
-    endpoint: EndpointForm | None = Field(default=None, strict=False)
+    command: CommandForm | None = Field(default=None)
+    endpoint: EndpointForm | None = Field(default=None)
 
 
 def generate(source: Source) -> Generated:
