@@ -152,7 +152,7 @@ def list_collections(actor: Actor) -> QuerySet[ReferenceCollection]:
     ).order_by("title", "slug")
 
 
-def documented_names(*, limit: int = NAMED) -> list[str]:
+def list_documented(*, limit: int = NAMED) -> list[str]:
     """Return the names of collections that have references, those that changed last first."""
     there = Reference.objects.current().filter(collection=OuterRef("pk"))
     named = ReferenceCollection.objects.filter(Exists(there)).order_by("-updated_at", "slug")

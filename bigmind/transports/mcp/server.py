@@ -23,7 +23,7 @@ from bigmind.transports.mcp.replies import error_of
 from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
 from knowledge.capture.rules import rules_for
-from knowledge.references.collections import documented_names
+from knowledge.references.collections import list_documented
 
 Context = ServerRequestContext[Any, Any]
 CallerOf = Callable[[Context], Caller]
@@ -125,7 +125,7 @@ async def _instructions_for(ctx: Context, caller: Caller) -> str:
         actor = bind_request(caller.identify(client), caller, ctx.meta or {})
         with rls_scope(actor.user.pk):
             may_read_docs = not actor.toolsets or "docs" in actor.toolsets
-            return rules_for(actor), documented_names() if may_read_docs else []
+            return rules_for(actor), list_documented() if may_read_docs else []
 
     try:
         return server_instructions(caller.toolsets, *await on_a_thread(work, request_id=caller.request_id))
