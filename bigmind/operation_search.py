@@ -1,6 +1,5 @@
 """Finding an operation by what someone wants to do, in plain words: by names, titles and descriptions."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
@@ -10,8 +9,8 @@ from pydantic import Field
 
 from bigmind.core.load_once import load_once
 from bigmind.core.operations import Operation
+from bigmind.text.words import WORD
 
-_WORD = re.compile(r"[^\W_]+")
 _SAME = (
     "delete erase remove forget destroy discard wipe",
     "list show browse display view see",
@@ -114,7 +113,7 @@ def _counts(operations: tuple[Operation, ...]) -> dict[str, int]:
 
 
 def _meanings(text: str) -> set[str]:
-    return {_meaning(word) for word in _WORD.findall(text.lower().replace("_", " ")) if word not in _PLAIN}
+    return {_meaning(word) for word in WORD.findall(text.lower().replace("_", " ")) if word not in _PLAIN}
 
 
 def _meaning(word: str) -> str:

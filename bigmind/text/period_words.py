@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 
 from bigmind.text.hygiene import without_accents
+from bigmind.text.words import WORD
 
 MONTHS = "january february march april may june july august september october november december".split()  # noqa: SIM905
 DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()  # noqa: SIM905
 _LONGEST_PHRASE = 4
-_WORD = re.compile(r"[^\W_]+")
 _EAST = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
 
 _EUROPEAN = {
@@ -167,7 +167,7 @@ def meanings_of(text: str) -> list[list[str]]:
     if _EAST.search(spelt):
         found = [_read_eastern(spelt)]
     else:
-        words = _WORD.findall(spelt)
+        words = WORD.findall(spelt)
         found = [read_words(words, table) for table in WORDS.values()]
     return [list(one) for one in dict.fromkeys(tuple(read) for read in found if read)]
 

@@ -3,7 +3,6 @@
 Words are compared one by one, so nothing here takes longer than its text is long. What may mean two things is refused.
 """
 
-import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Literal, NamedTuple
@@ -12,6 +11,7 @@ from django.utils import timezone
 
 from bigmind.text.hygiene import without_accents
 from bigmind.text.period_words import DAYS, MONTHS, WORDS, meanings_of, read_words
+from bigmind.text.words import WORD
 
 
 def _set(words: str) -> frozenset[str]:
@@ -29,7 +29,6 @@ _WORDS = 6
 _LONGEST = 5
 _READ_CHARS = 60
 _SEARCHED_CHARS = 500
-_WORD = re.compile(r"[^\W_]+")
 _AROUND = _set(
     "in on since during at early late do done happened im am seit an vom letzten letzte letzter em en le el il "
     "depuis desde dal"
@@ -93,7 +92,7 @@ def find_period_and_words(text: str, *, now: datetime | None = None) -> tuple[Pe
     """
     moment = timezone.localtime(now) if now else timezone.localtime()
     searched = without_accents(text[:_SEARCHED_CHARS])
-    places = list(_WORD.finditer(searched))
+    places = list(WORD.finditer(searched))
     words = [place.group() for place in places]
     found: tuple[Period | None, frozenset[str]] = (None, frozenset())
     start = 0
@@ -383,7 +382,7 @@ def _last_day(period: Period) -> Period:
 
 def _read_numeric(text: str) -> Period | None:
     """Read 31/12/2026, and refuse 05/06/2026: half of the world reads a day of June there, the other half of May."""
-    parts = _WORD.findall(text)
+    parts = WORD.findall(text)
     if len(parts) != 3 or not all(part.isdecimal() and len(part) <= 4 for part in parts):
         return None
     if len(parts[0]) == 4:

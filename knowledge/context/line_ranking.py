@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from django.utils import timezone
 
-WORD = re.compile(r"[^\W_]+")
+from bigmind.text.words import WORD
+
 STEM_CHARS = 4
 """Forms of a word differ at its end, in most languages: “migration”, “migrate”, “Migrationen”."""
 LEAST_CHARS = 3

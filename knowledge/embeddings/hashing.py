@@ -1,15 +1,13 @@
 """A deterministic embedder for tests: texts that share words, or parts of words, are similar."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
 
+from bigmind.text.words import IDENTIFIER
 from knowledge.embeddings.providers import Vectors, check_vectors
-
-WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class Hashing:
 
 
 def _features(text: str) -> Iterator[tuple[str, float]]:
-    for word in WORD.findall(text.lower()):
+    for word in IDENTIFIER.findall(text.lower()):
         yield word, 1.0
         edged = f"<{word}>"
         for begin in range(len(edged) - 2):

@@ -1,6 +1,5 @@
 """Hits: what a question finds, each with what a reader needs to judge it. Every search of several kinds answers so."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,6 +13,7 @@ from accounts.actor import Actor
 from bigmind.core.handles import handle_of
 from bigmind.database.replicas import read_cursor
 from bigmind.text.periods import Period
+from bigmind.text.words import IDENTIFIER
 from knowledge.argument_types import Relevance
 from knowledge.exposures.gaps import was_asked_in_vain
 from knowledge.exposures.ledgers import settle
@@ -29,7 +29,6 @@ from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
 
-_WORD = re.compile(r"\w+")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -266,7 +265,7 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
 
 def words_in(text: str) -> tuple[str, ...]:
     """Return the words by which a text says the same as another one."""
-    words = [word for word in _WORD.findall(text.casefold()) if word not in _ARTICLES]
+    words = [word for word in IDENTIFIER.findall(text.casefold()) if word not in _ARTICLES]
     return tuple(words or [text])
 
 

@@ -4,7 +4,6 @@ The search for what was true then includes what was replaced since. Words are co
 longer than its text is long.
 """
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -18,6 +17,7 @@ from bigmind.core.argument_types import Moment
 from bigmind.core.errors import Invalid
 from bigmind.text.days import iso_day
 from bigmind.text.periods import Period, find_period, read_period
+from bigmind.text.words import WORD
 from knowledge.models import Category, Fact, Kind, Passage
 from knowledge.search.question_tense import (
     asks_for_former,
@@ -32,7 +32,6 @@ EVENTS_READ = 10
 EVENT_WORDS = 5
 
 _MOMENT = TypeAdapter(Moment)
-_WORD = re.compile(r"[^\W_]+")
 _BEFORE = frozenset({"before", "until", "bevor", "vor", "bis", "ehe"})
 _AFTER = frozenset({"after", "nach", "nachdem"})
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,7 +92,7 @@ def _read_moment(text: str) -> Period | None:
 
 def _beside(actor: Actor, text: str) -> Period | None:
     """Return the day before or after what “before” or “after” in a text names: a period, or an event with a date."""
-    words = _WORD.findall(text.casefold())
+    words = WORD.findall(text.casefold())
     place = next((at for at, word in enumerate(words) if word in _BEFORE | _AFTER), None)
     if place is None:
         return None

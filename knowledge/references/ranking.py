@@ -21,6 +21,7 @@ from django.db.models.fields.json import KeyTextTransform
 
 from bigmind.core.load_once import load_once
 from bigmind.database.replicas import read_cursor
+from bigmind.text.words import CAMEL, WORD
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
 from knowledge.search.findings import Findings
@@ -74,8 +75,6 @@ _LEADS_IN = re.compile(
 )
 _BASE = re.compile(r"v\d\w*|api|apis|rest|\d+")
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_WORD = re.compile(r"[^\W_]+")
 _STEMS = "SELECT word, (ts_lexize('english_stem', word))[1] FROM unnest(%s::text[]) AS word"
 _MOST_STEMS = 50_000
 _stems: dict[str, str] = {}
@@ -423,5 +422,5 @@ def _acts_by_stem() -> Mapping[str, str]:
 
 def _words(text: str) -> list[str]:
     return [
-        part.casefold() for word in _WORD.findall(text) for part in ([word] if word.islower() else _CAMEL.split(word))
+        part.casefold() for word in WORD.findall(text) for part in ([word] if word.islower() else CAMEL.split(word))
     ]

@@ -1,6 +1,5 @@
 """Search of references: by exact name first, then by words, synonyms and meaning."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -13,6 +12,7 @@ from accounts.actor import Actor
 from bigmind.core.limits import QUERY_CHARS
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import check_content
+from bigmind.text.words import WORD
 from knowledge.argument_types import Relevance
 from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
@@ -57,8 +57,6 @@ STEPS = {Usefulness.USEFUL: 0.03, Usefulness.OUTDATED: -0.04, Usefulness.WRONG: 
 MOST_MOVED = 0.15
 """How far all feedback together moves it: enough to decide between similar answers, not to beat a better fit. It is
 added and shown, and multiplies nothing in silently. Decision 18."""
-
-_WORD = re.compile(r"[^\W_]+")
 
 
 Asked = Annotated[
@@ -256,7 +254,7 @@ def _hit(
 
 def _reasons_for(ranked: _Candidate, reference: Reference, synonyms: Synonyms) -> list[str]:
     """Return the reasons of a hit: words of the question it has, words it has synonyms of, or a near meaning."""
-    there = set(_WORD.findall(passage_of(reference).casefold()))
+    there = set(WORD.findall(passage_of(reference).casefold()))
     # The search looks for a word and its stem; the reader sees only the word.
     known = ranked.found.matched if ranked.found else ranked.matched
     words = [one for one in known if not any(other != one and other.startswith(one) for other in known)]

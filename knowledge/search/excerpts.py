@@ -4,10 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
+from bigmind.text.words import IDENTIFIER
+
 EXCERPT_CHARS = 480
 LEAD_CHARS = 80
 _ENDING = r"[^\W_]{0,4}"
-_WORD = re.compile(r"\w+")
 
 
 def words_like(stems: Collection[str]) -> re.Pattern[str] | None:
@@ -36,8 +37,8 @@ def below_title(text: str, title: str) -> str:
     first, _, rest = text.partition("\n")
     if not rest.strip():
         return text
-    words = _WORD.findall(first.lower())
-    return rest.lstrip() if words and _WORD.findall(title.lower())[-len(words) :] == words else text
+    words = IDENTIFIER.findall(first.lower())
+    return rest.lstrip() if words and IDENTIFIER.findall(title.lower())[-len(words) :] == words else text
 
 
 def _start(text: str, stems: Collection[str], chars: int) -> int:

@@ -1,12 +1,12 @@
 """The nearest names: the existing ones, and words of texts, that are most like a misspelt one."""
 
-import re
 from collections.abc import Iterable
 
 from rapidfuzz import fuzz, process
 
 from bigmind.text.common_words import is_common
 from bigmind.text.hygiene import mention_all
+from bigmind.text.words import WORD
 
 SUGGESTIONS = 3
 SUGGEST_FROM = 2_000
@@ -17,7 +17,6 @@ SHORTEST = 3
 """Letters that a word needs: shorter ones resemble too many others."""
 MISSPELT = 80
 """Similarity of 100 of a misspelt word: two swapped letters in a word of eight still pass."""
-_WORD = re.compile(r"[^\W_]+")
 
 
 def nearest(name: str, names: Iterable[str]) -> list[str]:
@@ -41,9 +40,9 @@ def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()
         names: Topics, tags and keys that the user may see.
         texts: Texts that were found: each of their words is a possible correction.
     """
-    words, known = _WORD.findall(query.casefold()), list(dict.fromkeys(names))
-    choices = {word: name for name in known for word in (name.casefold(), *_WORD.findall(name.casefold()))}
-    choices = {word: word for text in texts for word in _WORD.findall(text.casefold())} | choices
+    words, known = WORD.findall(query.casefold()), list(dict.fromkeys(names))
+    choices = {word: name for name in known for word in (name.casefold(), *WORD.findall(name.casefold()))}
+    choices = {word: word for text in texts for word in WORD.findall(text.casefold())} | choices
     near = [
         (score, choices[word])
         for one in dict.fromkeys([*words, query.casefold().strip()])

@@ -1,6 +1,5 @@
 """A question as search asks it: its words, what they mean, and who asks when."""
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,8 +26,6 @@ from knowledge.search.indexes import Scope
 from knowledge.search.question_tense import find_past
 from knowledge.search.retrievers import read_words
 from knowledge.search.synonyms import Synonyms
-
-WORD = re.compile(r"\w+")
 
 log = structlog.get_logger()
 

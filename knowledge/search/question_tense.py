@@ -4,20 +4,19 @@ A day, a month or a year alone says nothing about it: “When does the bar close
 are looked up one by one, so nothing here takes longer than its text is long.
 """
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from django.utils import timezone
 
 from bigmind.text.periods import Period, find_period
+from bigmind.text.words import WORD
 
 
 def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-_WORD = re.compile(r"[^\W_]+")
 _READ_CHARS = 500
 _AS_OF = ("as of", "as at", "stand", "back in")
 _NAMED_WORDS = 6
@@ -70,7 +69,7 @@ _CHAIN = ("history of", "verlauf", "geschichte", "changed over time", "used to b
 
 def words_of(text: str) -> list[str]:
     """Return the words of a question in lower case."""
-    return [word.casefold() for word in _WORD.findall(text[:_READ_CHARS])]
+    return [word.casefold() for word in WORD.findall(text[:_READ_CHARS])]
 
 
 def find_past(query: str, *, now: datetime | None = None) -> Period | None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.database.replicas import read_cursor
+from bigmind.text.words import IDENTIFIER
 from knowledge.models import Kind
 from knowledge.search.candidates import Found
 from knowledge.search.fusion import (
@@ -23,7 +24,7 @@ from knowledge.search.fusion import (
     weigh_turns,
 )
 from knowledge.search.late_interaction import similarities, weigh_tokens
-from knowledge.search.question import WORD, SearchQuestion
+from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import Candidate
 
 RERANKED = 50
@@ -245,7 +246,7 @@ def _put_newest_first(
     with read_cursor() as cursor:
         cursor.execute(_ALIKE, [question.space.pk, facts, facts, question.owner, question.owner])
         near = cursor.fetchall()
-    words = {passage: set(WORD.findall(known.texts[passage].text.casefold())) for passage in facts}
+    words = {passage: set(IDENTIFIER.findall(known.texts[passage].text.casefold())) for passage in facts}
     ages = {passage: (known.texts[passage].at, passage) for passage in facts}
     same = {
         frozenset((one, other))

@@ -11,12 +11,13 @@ from rapidfuzz.distance import OSA
 
 from bigmind.database.replicas import read_cursor
 from bigmind.text.common_words import is_common
+from bigmind.text.words import IDENTIFIER
 from knowledge.embeddings.providers import EmbedderError
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.frequencies import CACHED_SCOPES, SAMPLED
 from knowledge.search.indexes import Scope
-from knowledge.search.question import WORD, SearchQuestion, embed_question
+from knowledge.search.question import SearchQuestion, embed_question
 from knowledge.search.synonyms import Synonyms
 
 # Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.
@@ -75,7 +76,7 @@ def correct_question(question: SearchQuestion, corrections: Synonyms) -> SearchQ
     What looks like a slip may be a name that nothing stored has yet, so nothing is replaced.
     """
     synonyms = {**(question.synonyms or {}), **corrections}
-    text = WORD.sub(lambda found: min(corrections.get(found[0].casefold(), [found[0]])), question.text)
+    text = IDENTIFIER.sub(lambda found: min(corrections.get(found[0].casefold(), [found[0]])), question.text)
     corrected = replace(question, synonyms=synonyms)
     if question.vector is None or text == question.text:
         return corrected

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from bigmind.network.addresses import path_in
+from bigmind.text.words import WORD
 from knowledge.models.references import NAME_CHARS
 
 PARAMETER = "{}"
@@ -16,7 +17,6 @@ PARAMETER = "{}"
 MOST_CANDIDATES = 1024
 """Limit of the templates tried for one path: they double with every segment."""
 
-_WORD = re.compile(r"[^\W_]+")
 _QUOTES = str.maketrans(dict.fromkeys("`'\"“”‘’«»", ""))
 _PROMPT = re.compile(r"^\s*[$>%#]\s+")
 _MARKS = re.compile(r"[\\'\"#|;&\n]")
@@ -45,7 +45,7 @@ class Request(NamedTuple):
 def spell(text: str) -> str:
     """Return the lookup form of a name: its words, lower case, single spaces, without quotes and punctuation."""
     plain = unicodedata.normalize("NFKC", text).casefold().translate(_QUOTES)
-    return " ".join(_WORD.findall(plain))[:NAME_CHARS]
+    return " ".join(WORD.findall(plain))[:NAME_CHARS]
 
 
 def words_typed(text: str) -> list[str]:

@@ -5,6 +5,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
+from bigmind.text.words import CAMEL, WORD
 from knowledge.references.readers.openapi.operations import PLACEHOLDER, ApiEndpoint
 from knowledge.references.readers.openapi.values import line, listing, mapping, texts
 
@@ -12,8 +13,6 @@ KEY_CHARS = 100
 DIGEST_CHARS = 10
 KEYWORDS = 25
 RELATED = 8
-CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-WORD = re.compile(r"[^\W_]+")
 VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d*)?")
 # Words of nearly every path: they find nothing.
 EMPTY_WORDS = frozenset({"api", "apis", "rest", "v", "the", "a", "an", "of", "by", "to", "for", "and", "or", "in"})
