@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -40,9 +41,18 @@ def load_multilingual() -> Any:
     package = f"{__package__}.{BUILT_IN.name}.{PACKAGE}" if BUILT_IN.is_dir() else PACKAGE
     try:
         # The classes are pickled by the name of their module.
-        return read_unpacked("multilingual", f"1 {package}", lambda: _read_package(package))
+        return read_unpacked("multilingual", f"{package} {_sizes_of(package)}", lambda: _read_package(package))
     except (ImportError, OSError, LookupError, ValueError, BadZipFile) as error:
         raise EmbedderBroken(f"The built-in model (package {PACKAGE}) cannot be loaded: {error!r}.") from error
+
+
+def _sizes_of(package: str) -> list[int]:
+    """The sizes of the files of a package, by which another version of it is told, also where it lies in a wheel."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"There is no package {package}.")
+    files = Path(spec.origin).parent.rglob("*")
+    return sorted(file.stat().st_size for file in files if file.is_file() and file.suffix != ".pyc")
 
 
 def _read_package(package: str) -> Any:

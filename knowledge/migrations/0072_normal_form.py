@@ -4,15 +4,18 @@ from importlib import import_module
 
 from django.db import migrations
 
-from bigmind.database.normal_form import sql_without_accents
-
 _BEFORE = import_module("knowledge.migrations.0035_passage_languages")
 _ENGLISH, _UNSPACED = _BEFORE.ENGLISH, _BEFORE.UNSPACED
+# As `bigmind/database/normal_form.py` had it then: what a migration does must not change with the code.
+_PLAIN = (
+    "replace(normalize(regexp_replace(normalize(NEW.text, NFKD), '([A-Za-z\\u0391-\\u03c9])[\\u0300-\\u036f]+',"
+    " '\\1', 'g'), NFKC), 'ß', 'ss')"
+)
 WRITE_LEXEMES = f"""
 CREATE OR REPLACE FUNCTION knowledge_write_lexemes() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     words text := normalize(NEW.text, NFKC);
-    plain text := {sql_without_accents("NEW.text")};
+    plain text := {_PLAIN};
 BEGIN
     NEW.lexemes := {_ENGLISH.format("words")};
     IF plain <> words THEN
