@@ -10,6 +10,8 @@ SCRIPTS := $(wildcard static/js/*.js)
 MANAGE := $(BIN)/python manage.py
 ON_TEST_DATABASE := --settings=tests.settings
 PIP_INSTALL := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# uv installs in seconds what takes pip most of a minute. Where an index is named to pip alone, pip installs.
+INSTALL = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) 2>/dev/null || $(PIP_INSTALL) $(1)
 COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url --universal --python-version 3.11 \
 	--custom-compile-command "make requirements"
 # npm writes these last. The programs of the clients are in packages of their own, so no script has to run.
@@ -131,12 +133,12 @@ migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_chang
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)
 
 requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
-	@$(PIP_INSTALL) uv
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/run.txt
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in --extra dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --upgrade --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(COMPILE) --upgrade requirements/mcp1.in -o requirements/mcp1.txt
 	$(COMPILE) --upgrade requirements/virtualenv.in -c requirements/dev.txt -o requirements/virtualenv.txt
+	$(COMPILE) --upgrade requirements/uv.in -o requirements/uv.txt
 
 clean: ## Remove what make made in this folder; your data in BIGMIND_HOME stays
 	rm -rf $(VENV) $(dir $(MEMORIES) $(CLIENTS) $(OTHER_CLIENTS) $(TYPESCRIPT_CLIENT)) .make build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
@@ -161,19 +163,19 @@ $(MEMORIES): %/.venv/.installed: %/requirements.txt %/newer.txt %/package.json
 
 # The stamps lie inside the environment, so they go with it.
 $(VENV)/.run: requirements/run.txt pyproject.toml $(VENV)/.made
-	@echo "Installing what BigMind needs (once, a minute or so)."
-	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/run.txt
-	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@echo "Installing what BigMind needs (once, half a minute or so)."
+	@$(call INSTALL,--require-hashes --no-deps -r requirements/run.txt)
+	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
 $(VENV)/.dev: requirements/dev.txt requirements/run.txt pyproject.toml $(VENV)/.made
-	@echo "Installing what BigMind and its tests need (once, a minute or so)."
-	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/dev.txt
-	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@echo "Installing what BigMind and its tests need (once, half a minute or so)."
+	@$(call INSTALL,--require-hashes --no-deps -r requirements/dev.txt)
+	@$(call INSTALL,--no-deps --no-build-isolation --editable .)
 	@touch $(VENV)/.run $@
 
 $(VENV)/.docs: requirements/docs.txt $(VENV)/.dev
-	@$(PIP_INSTALL) --require-hashes --no-deps -r requirements/docs.txt
+	@$(call INSTALL,--require-hashes --no-deps -r requirements/docs.txt)
 	@touch $@
 
 # Debian keeps venv in a package of its own (python3-venv); without it virtualenv does, in a folder of the clone.
@@ -186,4 +188,5 @@ $(VENV)/.made:
 		$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .make/virtualenv --upgrade \
 			--require-hashes -r requirements/virtualenv.txt && \
 		PYTHONPATH=.make/virtualenv $(PYTHON) -m virtualenv --quiet $(VENV); }
+	@$(PIP_INSTALL) --require-hashes -r requirements/uv.txt 2>/dev/null || true
 	@touch $@
