@@ -13,7 +13,7 @@ from django.templatetags.static import static
 from django.urls import get_script_prefix
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from django.utils.translation import get_language
@@ -23,6 +23,7 @@ from bigmind.core.translation import _, ngettext, write_number
 from bigmind.database.pagination import Page
 from bigmind.network.addresses import linkable
 from bigmind.observability.logging import current_request_id
+from bigmind.web.differences import WordRun, words_changed
 from bigmind.web.form_rendering import field_notes, form_field
 from bigmind.web.words import word_of
 
@@ -161,6 +162,22 @@ def hue(name: object) -> int:
 def request_id() -> str:
     """Return the id of this request. It needs no context, so the page for an unexpected error can show it, too."""
     return current_request_id()
+
+
+@register.filter
+def marked(text: str, other: str) -> SafeString:
+    """Render a text, with the words marked that another one has not. Of texts that share little, none are marked."""
+    runs = [run for run in words_changed(other, text) if run.kind != "gone"]
+    if sum(len(run.text) for run in runs if run.kind == "new") > len(text) / 2:
+        return format_html("{}", text)
+    return format_html_join("", "{}{}", [_mark(run) for run in runs])
+
+
+def _mark(run: WordRun) -> tuple[SafeString | str, str]:
+    """Return the words of a run, marked if they are new, and the space after them."""
+    words = run.text.rstrip()
+    is_marked = run.kind == "new" and any(map(str.isalnum, words))
+    return format_html("<mark>{}</mark>", words) if is_marked else words, run.text[len(words) :]
 
 
 @register.inclusion_tag("components/_meter.html")

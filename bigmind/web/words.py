@@ -36,6 +36,8 @@ NAMES = (
     "you",
     # Verdicts, relevance, concerns, steps.
     "useful / wrong / outdated / strong / weak",
+    # Answers to what is suggested for tidying.
+    "merge / keep / archive / summarize / replace",
     # How far triggers go, how memory is written, where a setting comes from.
     "off / shadow / advise / ask / block / automatic / manual / Default"
     " / Environment / File / This page / read / write / curate",

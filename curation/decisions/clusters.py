@@ -1,26 +1,24 @@
-"""Clusters: proposals that repeat or contradict each other, decided at once. One of them holds, or all of them do."""
+"""Clusters: entries that repeat or contradict each other, decided at once. One of them holds, or all of them do."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
 
 from django.db import transaction
 
 from accounts.actor import Actor
-from bigmind.core.errors import Conflict, Invalid, NotFound
+from bigmind.core.errors import Conflict, NotFound
 from bigmind.text.hygiene import echo
-from curation.decisions.deciding import Decision, approve_global, wait_for_pairs
+from curation.decisions.deciding import Decision, DecisionName, approve_global, wait_for_pairs
 from curation.decisions.history import entry_to_change, one_batch
 from curation.decisions.overlaps import open_pairs, settle
+from curation.decisions.who_may_decide import waits_for_others
 from curation.models import Overlap
 from knowledge.models import CompanyEntry
 
 MOST_TOGETHER = 8
 """More texts than this are not compared at a glance. What is left over stays in the queue."""
 ROUNDS = 3
-
-Fate = Literal["merge", "reject", "keep"]
-"""What becomes of the others when one holds: its author is credited, it is rejected, or it waits on beside it."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +34,11 @@ class ProposalCluster:
         return any(pair.hints for pair in self.pairs)
 
 
-@dataclass(frozen=True)
-class Remaining:
-    """One of the others: the revision that was read, and what becomes of it."""
-
-    entry_id: int
-    revision: int
-    fate: Fate
-
-
 def cluster_of(actor: Actor, *, entry_id: int) -> ProposalCluster:
     """Return what belongs together with an entry: what overlaps with it, what overlaps with that, up to eight.
 
     Raises:
-        NotFound: nothing that waits overlaps with it.
+        NotFound: nothing overlaps with it.
     """
     actor.require("curate")
     found, pairs = [entry_id], list[Overlap]()
@@ -63,46 +52,57 @@ def cluster_of(actor: Actor, *, entry_id: int) -> ProposalCluster:
     rows = CompanyEntry.objects.filter(pk__in=found).select_related("proposed_by", "agent", "owner")
     entries = sorted(rows, key=lambda entry: (not entry.is_approved, entry.created_at, entry.pk))
     if len(entries) < 2:
-        raise NotFound(f"C{entry_id} repeats or contradicts nothing that waits.")
+        raise NotFound(f"C{entry_id} repeats or contradicts nothing that waits or is approved.")
     return ProposalCluster(entries, [pair for pair in pairs if {pair.entry_id, pair.other_id} <= set(found)])
 
 
 @transaction.atomic
 def decide_cluster(
-    actor: Actor,
-    *,
-    holds: int,
-    revision: int,
-    others: Sequence[Remaining],
-    notes: str = "",
-    losing: Collection[int] = (),
+    actor: Actor, *, holds: int, revisions: Mapping[int, int], notes: str = "", losing: Collection[int] = ()
 ) -> Decision:
-    """Keep one of a cluster, and settle the others with it, all or nothing; undo reverts all.
+    """Keep one of a cluster, and settle with it what repeats or contradicts it, all or nothing; undo reverts all.
 
-    The one that is kept is approved, unless it is already. Each of the others is merged into it, rejected with a reason
-    that its proposer reads, or stays pending.
+    The one that is kept is approved, unless it is already. Of the others, an approved one is replaced by it, a proposal
+    that says the same is merged into it, and one that contradicts it is rejected with a reason that its proposer reads.
+    What has nothing to do with the one that is kept waits on.
+
+    Args:
+        revisions: The revision that was read of each entry that is decided here, by its number.
 
     Raises:
         Conflict: one of them changed since it was read or was decided.
-        Forbidden: the one that holds, or one to be merged, is the actor's own proposal.
+        Forbidden: the one that holds is the actor's own proposal.
     """
     actor.require("curate")
     wait_for_pairs()
     # Locked in the order of their numbers, as everywhere.
-    for number, seen in sorted([(holds, revision), *((other.entry_id, other.revision) for other in others)]):
-        entry_to_change(number, revision=seen)
-    kept = [other.entry_id for other in others if other.fate == "keep"]
-    entry = CompanyEntry.objects.get(pk=holds)
-    settle(entry, kept)
+    entries = {number: entry_to_change(number, revision=seen) for number, seen in sorted(revisions.items())}
+    entry = entries.get(holds) or CompanyEntry.objects.get(pk=holds)
+    pairs = [pair for pair in open_pairs([holds]) if pair.partner_of(holds) in entries]
+    others = {pair.partner_of(holds): pair for pair in pairs}
+    rejected, taken_in = list[CompanyEntry](), list[tuple[CompanyEntry, DecisionName]]()
+    for number, pair in sorted(others.items()):
+        other = entries[number]
+        if other.is_approved:
+            taken_in.append((other, "supersede"))
+        elif pair.hints or entry.is_copy or waits_for_others(actor, other):
+            # To merge one's own proposal would be to approve it, and a copy takes nothing in.
+            rejected.append(other)
+        else:
+            taken_in.append((other, "merge"))
+    decide = partial(approve_global, actor, losing=list(losing))
     with one_batch():
-        # Rejected ones go first, so that none of them blocks the one that is kept; merges last, into what is approved.
-        decisions = [_reject(actor, entry, other, notes) for other in others if other.fate == "reject"]
+        # Rejected ones go first, so that none of them blocks the one that is kept; then into what is approved.
+        reason = notes or f"{echo(entry.title)} ({entry.handle}) holds instead."
+        decisions = [decide(entry_id=one.pk, action="reject", revision=one.revision, notes=reason) for one in rejected]
         if not entry.is_approved:
-            decisions.append(_approve(actor, entry, revision, notes=notes, despite=kept, losing=list(losing)))
-        decisions += [_merge(actor, approved_id=holds, other=other) for other in others if other.fate == "merge"]
+            decisions.append(_approve(decide, entry, notes=notes))
+        decisions += [
+            decide(entry_id=one.pk, action=action, revision=one.revision, into=holds, notes=notes)
+            for one, action in taken_in
+        ]
     if not decisions:
-        hint = "To keep all of them, say that they all hold."
-        raise Invalid.of("fate", "leaves everything as it is: merge or reject one of the others", hint=hint)
+        raise Conflict(f"{entry.handle} repeats or contradicts none of the others any more.", hint="Read them again.")
     return decisions[-1]
 
 
@@ -120,18 +120,8 @@ def keep_all(actor: Actor, *, entry_ids: Collection[int]) -> int:
     return len(pairs)
 
 
-def _approve(
-    actor: Actor, entry: CompanyEntry, revision: int, *, notes: str, despite: list[int], losing: list[int]
-) -> Decision:
-    approved = approve_global(
-        actor,
-        entry_id=entry.pk,
-        action="approve",
-        revision=revision,
-        notes=notes,
-        despite=despite,
-        losing=losing,
-    )
+def _approve(decide: Callable[..., Decision], entry: CompanyEntry, *, notes: str) -> Decision:
+    approved = decide(entry_id=entry.pk, action="approve", revision=entry.revision, notes=notes)
     if not approved.entry.is_approved:
         # It takes back the first approval, too: a cluster is decided as a whole or not at all.
         raise Conflict(
@@ -140,12 +130,3 @@ def _approve(
             entry_id=entry.pk,
         )
     return approved
-
-
-def _reject(actor: Actor, holds: CompanyEntry, other: Remaining, notes: str) -> Decision:
-    reason = notes or f"{echo(holds.title)} ({holds.handle}) holds instead."
-    return approve_global(actor, entry_id=other.entry_id, action="reject", revision=other.revision, notes=reason)
-
-
-def _merge(actor: Actor, *, approved_id: int, other: Remaining) -> Decision:
-    return approve_global(actor, entry_id=other.entry_id, action="merge", revision=other.revision, into=approved_id)

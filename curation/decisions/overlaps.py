@@ -43,9 +43,7 @@ def find_overlaps() -> int:
 
 def list_overlapping() -> CompanyEntryQuerySet:
     """Return the approved entries that overlap with another approved one in a way that no curator has settled."""
-    pairs = Overlap.objects.filter(entry=OuterRef("pk"), other__status="approved", settled_at=None).exclude(
-        found_at__lte=F("entry__verified_at")
-    )
+    pairs = open_pairs().filter(entry=OuterRef("pk"), other__status=Status.APPROVED)
     return CompanyEntry.objects.own().approved().filter(Exists(pairs))
 
 
@@ -164,12 +162,15 @@ def _has(pairs: QuerySet[Overlap]) -> "ExpressionWrapper[Any]":
 
 
 def open_pairs(entry_ids: Collection[int] | None = None) -> QuerySet[Overlap]:
-    """Return the pairs in which a proposal waits and the other one waits or is approved, and that nobody settled.
+    """Return the pairs of entries that wait or are approved, and that nobody settled.
+
+    Two approved ones are settled also when the later one was verified since they were found.
 
     Args:
         entry_ids: Only the pairs of these entries.
     """
     live = (*UNDECIDED, Status.APPROVED)
     pairs = Overlap.objects.filter(settled_at=None, entry__status__in=live, other__status__in=live)
-    pairs = pairs.filter(Q(entry__status__in=UNDECIDED) | Q(other__status__in=UNDECIDED))
+    waits = Q(entry__status__in=UNDECIDED) | Q(other__status__in=UNDECIDED)
+    pairs = pairs.filter(waits | ~Q(found_at__lte=F("entry__verified_at")))
     return pairs if entry_ids is None else pairs.filter(Q(entry__in=entry_ids) | Q(other__in=entry_ids))

@@ -1,8 +1,7 @@
-"""Clusters of the queue: proposals that repeat or contradict each other, side by side, decided at once."""
+"""Clusters of the queue: entries that repeat or contradict each other, side by side, decided at once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -17,7 +16,7 @@ from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import TextField, form_data
 from bigmind.web.pages import is_own_address, own_page, read_number, tell, way_back
-from curation.decisions.clusters import Fate, ProposalCluster, Remaining, cluster_of, decide_cluster, keep_all
+from curation.decisions.clusters import ProposalCluster, cluster_of, decide_cluster, keep_all
 from curation.decisions.deciding import Decision
 from curation.decisions.entry_details import readable_entry
 from curation.decisions.who_may_decide import waits_for_others
@@ -28,15 +27,9 @@ from knowledge.models import CompanyEntry
 from .forms import DecisionForm
 from .queue_queries import QueueQuestion, address_of, next_after, query_string
 
-FATES: dict[str, str] = {
-    "keep": gettext_lazy("Leave it pending: both are correct"),
-    "merge": gettext_lazy("Merge it: the same is said, and its author is credited"),
-    "reject": gettext_lazy("Reject (incorrect)"),
-}
-
 
 class ClusterForm(DecisionForm):
-    """Settles a cluster. The cards say which one is correct, and what happens to the others."""
+    """Settles a cluster. The buttons say which one is correct."""
 
     notes = TextField(
         rows=2,
@@ -50,16 +43,12 @@ class ClusterForm(DecisionForm):
 
 @dataclass(frozen=True)
 class ClusterCard:
-    """One text of a cluster, as a choice: whether it may hold, and what becomes of it if another one does."""
+    """One text of a cluster, as a choice: whether it may hold, and the one with which it is compared."""
 
     entry: CompanyEntry
     may_hold: bool
-    is_chosen: bool
-    fates: Mapping[str, str]
-    fate: str
-    hints: list[str]
-    percent: int
-    compared_with: CompanyEntry | None
+    pair: Overlap | None
+    compared_with: CompanyEntry
 
 
 @own_page
@@ -72,7 +61,7 @@ def cluster(request: HttpRequest, entry_id: int) -> HttpResponse:
     try:
         found = cluster_of(actor, entry_id=entry_id)
     except NotFound:
-        messages.info(request, _("Nothing that waits repeats or contradicts this one any more."))
+        messages.info(request, _("Nothing repeats or contradicts this one any more."))
         return way_back(request, otherwise=address_of(entry_id, request))
     form = ClusterForm(form_data(request), auto_id="cluster-%s")
     if request.method != "POST":
@@ -95,17 +84,12 @@ def _decide(actor: Actor, found: ProposalCluster, values: dict[str, Any], sent: 
     entries = {one.pk: one for one in found.entries}
     if holds not in entries:
         raise Invalid.of("holds", _("is required: choose the correct one"))
-    # An approved one that does not hold is not touched here: superseding it is a decision of its own.
-    others = [
-        Remaining(pk, read_number(sent.get(f"revision-{pk}", "")) or 0, _fate(sent.get(f"fate-{pk}", "")))
-        for pk, one in entries.items()
-        if pk != holds and not one.is_approved
-    ]
     return decide_cluster(
         actor,
         holds=holds,
-        revision=read_number(sent.get(f"revision-{holds}", "")) or 0,
-        others=others,
+        revisions={
+            pk: read_number(sent.get(f"revision-{pk}", "")) or 0 for pk, one in entries.items() if not one.is_copy
+        },
         notes=values["notes"].strip(),
         losing=[read_number(raw) or 0 for raw in sent.getlist("losing")[:20]],
     )
@@ -123,7 +107,7 @@ def _page(
     context = {
         "entry": entry,
         "cluster": found,
-        "cards": list(_cards(actor, found, request.POST)),
+        "cards": [_card(actor, found, one) for one in found.entries],
         "form": form,
         "kept": query_string(request),
         "back": back if is_own_address(request, back) else address_of(entry.pk, request),
@@ -138,32 +122,8 @@ def _address_parts(request: HttpRequest, back: str) -> str:
     return f"{query}{'&' if query else '?'}{urlencode({'next': back})}" if back else query
 
 
-def _cards(actor: Actor, found: ProposalCluster, sent: QueryDict) -> Any:
+def _card(actor: Actor, found: ProposalCluster, entry: CompanyEntry) -> ClusterCard:
     entries = {one.pk: one for one in found.entries}
-    chosen = read_number(sent.get("holds", "")) or 0
-    for one in found.entries:
-        pair = _nearest_pair(found, one, chosen)
-        is_own = waits_for_others(actor, one)
-        yield ClusterCard(
-            entry=one,
-            may_hold=not is_own,
-            is_chosen=one.pk == chosen,
-            # One's own proposal is not merged by oneself: that would approve it.
-            fates={name: label for name, label in FATES.items() if not (is_own and name == "merge")},
-            fate=sent.get(f"fate-{one.pk}", "keep"),
-            hints=pair.hints if pair else [],
-            percent=round(100 * pair.similarity) if pair else 0,
-            compared_with=entries.get(pair.partner_of(one.pk)) if pair and one.pk != chosen else None,
-        )
-
-
-def _nearest_pair(found: ProposalCluster, entry: CompanyEntry, chosen: int) -> Overlap | None:
-    """Return the pair of an entry with the one that holds, else its nearest pair."""
-    pairs = [pair for pair in found.pairs if entry.pk in {pair.entry_id, pair.other_id}]
-    return next((pair for pair in pairs if pair.partner_of(entry.pk) == chosen), pairs[0] if pairs else None)
-
-
-def _fate(raw: str) -> Fate:
-    if raw not in get_args(Fate):
-        raise Invalid.of("fate", _("must be one of: %(join)s") % {"join": ", ".join(FATES)})
-    return raw  # type: ignore[return-value]
+    pair = next((pair for pair in found.pairs if entry.pk in {pair.entry_id, pair.other_id}), None)
+    beside = entries[pair.partner_of(entry.pk)] if pair else next(one for one in found.entries if one != entry)
+    return ClusterCard(entry, not waits_for_others(actor, entry), pair, beside)

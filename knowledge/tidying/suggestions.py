@@ -57,6 +57,7 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     Concern.NO_SUMMARY: ("summarize", "archive", "keep"),
     Concern.UNUSED: ("archive", "keep"),
 }
+ONE_STAYS = (Concern.CONTRADICTION, Concern.DUPLICATES)
 SAYS = {
     Concern.CONTRADICTION: gettext_lazy("These disagree. Agents get the newer one, with the older as a note."),
     Concern.DUPLICATES: gettext_lazy("These say nearly the same."),
@@ -104,6 +105,17 @@ class Suggestion:
     def items(self) -> list["SuggestedItem"]:
         """The rows as people and agents read them."""
         return [_item(self.kind, row) for row in self.rows]
+
+    @property
+    def compared(self) -> list[tuple["SuggestedItem", str]]:
+        """Each of the facts of which one stays, with the text beside which it is read: that of the newest."""
+        items = self.items if self.concern in ONE_STAYS else []
+        return [(item, items[0 if item is items[-1] else -1].text) for item in items]
+
+    @property
+    def newest(self) -> str:
+        """The id of the newest item."""
+        return self.items[-1].id
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from bigmind.web.pages import own_page, tell
 from knowledge.tidying.answers import answers_of, tidy
 from knowledge.views.pages import memory_page
 
-SHOWN = 20
+SHOWN = 10
 ANSWERS_SHOWN = 10
 ANSWERED = ("id", "action", "holds", "text")
 ONE_STAYS = ("merge", "replace")

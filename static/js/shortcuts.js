@@ -1,5 +1,6 @@
-// On any page j and k move through the rows of its lists and “?” shows the shortcuts; Enter opens a link by itself. A page
-// that gives these keys a meaning of its own keeps it, and whoever turned the shortcuts off has none.
+// On any page j and k move through the rows of its lists and “?” shows the shortcuts; Enter opens a link by itself. Digits
+// press the button that announces them. A page that gives these keys a meaning of its own keeps it, and whoever turned
+// the shortcuts off has none.
 
 const WRITING = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
 const TITLES = "main :is(.items > .item, .cards > li) > :is(h2, h3, p) > a:first-child, main tbody th[scope=row] > a";
@@ -25,16 +26,29 @@ function toggle() {
   dialog.showModal();
 }
 
+// Once for a page: a second press would decide about what the person has not seen.
+let hasChosen = false;
+
+function choose(event) {
+  const button = /^[1-9]$/.test(event.key) && document.querySelector(`main [aria-keyshortcuts="${event.key}"]`);
+  if (!button || hasChosen || event.repeat) return;
+  event.preventDefault();
+  hasChosen = true;
+  button.click();
+}
+
 const ACTIONS = { j: () => move(1), k: () => move(-1), "?": toggle };
 
 if (template) {
   document.addEventListener("keydown", (event) => {
     const modified = event.ctrlKey || event.altKey || event.metaKey || event.isComposing;
     const act = ACTIONS[event.key];
-    if (!act || modified || event.target.closest?.(WRITING)) return;
+    if (modified || event.target.closest?.(WRITING)) return;
+    if (!act) return choose(event);
     if (document.querySelector(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`)) return;
     if (document.querySelector("dialog:modal:not(.shortcuts)")) return;
     event.preventDefault();
     act();
   });
+  addEventListener("pageshow", () => (hasChosen = false));
 }

@@ -8,10 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from curation.decisions.deciding import decide_many
-from curation.decisions.overlaps import compare_proposals, open_pairs
+from curation.decisions.overlaps import compare_proposals, find_overlaps, open_pairs
 from curation.models import Review
+from knowledge.kb.company import search_global
 from knowledge.models import CompanyEntry, Status
-from tests.curation.factories import propose
+from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -80,13 +81,15 @@ def test_a_cluster_is_marked_in_the_queue_decided_at_once_and_undone_as_one(clie
     assert queue[-1].entry == fine
     assert [card.entry for card in page.context["cards"]] == [allowed, forbidden, again]
 
+    assert "<mark>permitted</mark>" in page.text
+    assert "checked" not in page.text
+
     read = {f"revision-{entry.pk}": 1 for entry in (allowed, forbidden, again)}
-    fates = {f"fate-{allowed.pk}": "reject", f"fate-{again.pk}": "merge"}
     address = reverse("curation-cluster", args=[allowed.pk])
-    stale = client.post(address, {**read, **fates, "holds": forbidden.pk, f"revision-{again.pk}": 7})
+    stale = client.post(address, {**read, "holds": forbidden.pk, f"revision-{again.pk}": 7})
     assert (stale.status_code, statuses(allowed, forbidden, again)) == (409, [Status.PENDING] * 3)
 
-    following = client.post(address, {**read, **fates, "holds": forbidden.pk}, follow=True)
+    following = client.post(address, {**read, "holds": forbidden.pk}, follow=True)
 
     assert following.context["entry"] == fine
     assert statuses(allowed, forbidden, again) == [Status.REJECTED, Status.APPROVED, Status.SUPERSEDED]
@@ -117,3 +120,41 @@ def test_what_holds_side_by_side_is_shown_together_no_more(client: Client) -> No
     assert not open_pairs().exists()
     compare_proposals()
     assert not open_pairs().exists()
+
+
+def test_of_two_approved_entries_only_the_chosen_one_is_served_until_it_is_undone(client: Client) -> None:
+    one = approved_entry(content="Deploys to production are allowed on Fridays for every team.")
+    other = approved_entry(content="Deploys to production are never allowed on Fridays for any team.")
+    agent, curator = make_actor(), make_actor(curator=True)
+    client.force_login(curator.user)
+    assert find_overlaps() == 1
+    together = reverse("curation-cluster", args=[other.pk])
+    assert together in client.get(reverse("curation"), {"why": "overlapping"}).text
+    read = {f"revision-{entry.pk}": entry.revision for entry in CompanyEntry.objects.all()}
+
+    client.post(together, {**read, "holds": one.pk})
+
+    assert statuses(one, other) == [Status.APPROVED, Status.SUPERSEDED]
+    assert [hit.entry for hit in search_global(agent, query="deploys on Fridays").items] == [one]
+    assert find_overlaps() == 0
+
+    left = CompanyEntry.objects.get(pk=other.pk)
+    client.post(reverse("curation-undo", args=[other.pk]), {"revision": left.revision})
+
+    assert statuses(one, other) == [Status.APPROVED] * 2
+    assert find_overlaps() == 1
+
+
+def test_a_proposal_that_is_chosen_replaces_the_approved_entry_it_contradicts(client: Client) -> None:
+    old = approved_entry(content="Deploys to production are allowed on Fridays for every team.")
+    new = propose(content="Deploys to production are never allowed on Fridays for any team.")
+    client.force_login(make_actor(curator=True).user)
+    compare_proposals()
+
+    client.post(
+        reverse("curation-cluster", args=[new.pk]),
+        {f"revision-{old.pk}": old.revision, f"revision-{new.pk}": new.revision, "holds": new.pk},
+    )
+
+    assert statuses(old, new) == [Status.SUPERSEDED, Status.APPROVED]
+    assert CompanyEntry.objects.get(pk=old.pk).superseded_by == new
