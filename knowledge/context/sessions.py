@@ -132,7 +132,7 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     if not (actor.conversation or actor.connection):
         closed += close_sessions(idle_sessions(actor, project), headline="")
     others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
-    notices = hear_notices(actor)
+    notices = [*hear_notices(actor), *_say_unsettled(known.unsettled)]
     room = count_beside(about, how, others, left, notices, closed)
     context = build_context(actor, project=about, topics=topics or [], beside=room, known=known)
     if session is None:
@@ -146,6 +146,11 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     if left:
         note_as_heard(left)
     return StartedSession(session, context, closed, others, left, WRITING[how], notices)
+
+
+def _say_unsettled(number: int) -> list[str]:
+    things = "1 thing" if number == 1 else f"{number} things"
+    return [f'{things} to settle with the user: memory_tidy(concern="contradiction")'] if number else []
 
 
 def _keep_asked(actor: Actor, project: str, topics: list[str], context: Context) -> None:

@@ -243,7 +243,7 @@ def build_context(
 
 class Known(NamedTuple):
     """How much of each kind a user has stored, which facts sessions cited lately, the profile, how memory is written,
-    and whether any session is stale.
+    whether any session is stale, and how many facts a newer one may contradict.
     """
 
     counts: Mapping[str, int]
@@ -251,15 +251,16 @@ class Known(NamedTuple):
     profile: Profile
     writing: str | None
     has_stale: bool
+    unsettled: int
 
 
 def read_known(actor: Actor, project: str) -> Known:
     """Return what is stored, in one statement."""
     [row] = _KNOWN(actor.user.pk, timezone.now(), project)
-    *counts, cited, role, preferences, pinned, writing, has_stale = row
+    *counts, cited, role, preferences, pinned, writing, has_stale, unsettled = row
     profile = Profile(user=actor.user, role=role or "", preferences=preferences or "", pinned_facts=pinned or [])
     of_kinds = dict(zip(COUNTED, [count or 0 for count in counts], strict=True))
-    return Known(of_kinds, set(cited), profile, writing, has_stale)
+    return Known(of_kinds, set(cited), profile, writing, has_stale, unsettled or 0)
 
 
 def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any]:
@@ -268,15 +269,21 @@ def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any
     rows: list[QuerySet[Any]] = [facts, standing, Session.objects.of(user_id).in_view(), _open_hypotheses(user_id)]
     since = now - timedelta(days=CITED_DAYS)
     cited = Serving.objects.filter(user=user_id, kind=Kind.FACT, cited=True, at__gte=since).order_by("-at")
+    doubted = facts.filter(contradicted_by__deprecated_at=None).exclude(contradicted_by=None)
     return User.objects.filter(pk=user_id).values_list(
-        *(Subquery(of.order_by().values("user").annotate(n=Count("pk")).values("n")) for of in rows),
+        *map(_count, rows),
         ArraySubquery(cited.values("source_id")[:CITED_READ]),
         "profile__role",
         "profile__preferences",
         "profile__pinned_facts",
         "capture_policy__mode",
         Exists(Session.objects.of(user_id).stale(now)),
+        _count(doubted),
     )
+
+
+def _count(rows: QuerySet[Any]) -> Subquery:
+    return Subquery(rows.order_by().values("user").annotate(n=Count("pk")).values("n"))
 
 
 _KNOWN = FixedQuery(_rows_known)

@@ -80,8 +80,8 @@ class StoredFact:
         own = [one for one in self.similar if one.kind == Kind.FACT]
         calls = []
         if against := [one for one in own if one.contradicts]:
-            calls.append(f"If {_handles(against)} no longer holds: {call_to_replace(self.fact, against)}")
-            calls.append(f"If all of them hold: {call_to_replace(self.fact, against, 'despite')}")
+            replace = call_to_replace(self.fact, against)
+            calls.append(f"If {_handles(against)} no longer holds: {replace}. If all hold, send despite in its place.")
         elif own:
             calls.append(f"If it takes the place of {_handles(own)}: {call_to_replace(self.fact, own)}")
         if any(one.contradicts and one.kind == Kind.COMPANY for one in self.similar):
@@ -89,11 +89,11 @@ class StoredFact:
         return [*calls, *self.left_over]
 
 
-def call_to_replace(fact: Fact, others: Sequence[Similar], argument: str = "supersedes") -> str:
-    """Return the call that lets a stored fact replace others, or hold beside them."""
+def call_to_replace(fact: Fact, others: Sequence[Similar]) -> str:
+    """Return the call that lets a stored fact replace others."""
     text = fact.fact if len(fact.fact) <= QUOTED_CHARS else "the same text"
     quoted, ids = json.dumps(text, ensure_ascii=False), [number_of(one.id) for one in others]
-    return f'memory_store_fact(category="{fact.category}", fact={quoted}, {argument}={ids})'
+    return f'memory_store_fact(category="{fact.category}", fact={quoted}, supersedes={ids})'
 
 
 def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> list[str]:

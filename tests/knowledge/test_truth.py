@@ -33,7 +33,7 @@ def told(actor):
     return get_context(actor).markdown
 
 
-def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_for_each_case():
+def test_a_fact_that_contradicts_an_older_one_names_it_with_the_call_that_settles_it():
     actor = make_actor()
     old = store(actor, TUESDAY).fact
 
@@ -41,7 +41,21 @@ def test_a_fact_that_contradicts_an_older_one_names_it_with_the_calls_for_each_c
 
     assert relations(new) == {f"F{old.number}": "contradicts"}
     assert f'memory_store_fact(category="decision", fact="{THURSDAY}", supersedes=[{old.number}])' in new.next_steps[0]
-    assert f"despite=[{old.number}]" in new.next_steps[1]
+    assert len(new.next_steps) == 1
+
+
+def test_the_next_start_says_how_much_there_is_to_settle():
+    actor = make_agent(make_user(), "claude-code")
+    old = store(actor, TUESDAY).fact
+    assert start_session(actor).notices == []
+    store(actor, THURSDAY)
+    store(actor, "The user does not eat meat.")
+    store(actor, "The user eats meat.")
+
+    assert start_session(actor).notices == ['2 things to settle with the user: memory_tidy(concern="contradiction")']
+
+    deprecate_fact(actor, fact_id=old.number, reason="It moved.")
+    assert start_session(actor).notices[0].startswith("1 thing to settle")
 
 
 @pytest.mark.parametrize(
