@@ -15,8 +15,7 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 
 from django.conf import settings  # noqa: E402
 
-from accounts.services.known_keys import KNOWN_KEYS  # noqa: E402
-from accounts.services.setting_overrides import follow_overrides  # noqa: E402
+from accounts.services.known_keys import KNOWN_KEYS, forget_changed_keys  # noqa: E402
 from bigmind.core.after_reply import AFTER_REPLY, WRITTEN_AFTER  # noqa: E402
 from bigmind.database.rls import deny_by_default  # noqa: E402
 from bigmind.database.roles import forget_owner  # noqa: E402
@@ -47,7 +46,7 @@ async def lifespan(_: Any) -> AsyncIterator[None]:
             await running.enter_async_context(endpoint.running())
         waiting, loop = Event(), get_running_loop()
         running.enter_context(AFTER_REPLY.gather(lambda: loop.call_soon_threadsafe(waiting.set)))
-        tasks = [create_task(follow_overrides()), create_task(_write_ledgers(waiting))]
+        tasks = [create_task(forget_changed_keys()), create_task(_write_ledgers(waiting))]
         try:
             yield
         finally:

@@ -29,14 +29,6 @@ from bigmind.observability import task_runs  # noqa: E402, F401
 
 
 @worker_ready.connect(dispatch_uid="bigmind.celery")  # type: ignore[untyped-decorator]
-def take_over_settings(**_: Any) -> None:
-    """Let tasks see what an admin changes while this worker runs."""
-    from accounts.services.setting_overrides import follow_in_background
-
-    follow_in_background()
-
-
-@worker_ready.connect(dispatch_uid="bigmind.celery.at_once")  # type: ignore[untyped-decorator]
 def begin_at_once(**_: Any) -> None:
     """Look after indexes and backups, so that health says from now on whether this worker may; sync with a company.
 

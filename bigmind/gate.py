@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Literal
 
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, InternalError, connection
 from django.template.loader import render_to_string
 from pydantic import BaseModel
@@ -30,7 +31,6 @@ from bigmind.database.change_notifications import Change
 from bigmind.database.read_only import is_read_only, is_refused_write, require_writable
 from bigmind.database.replicas import answer_read, note_write
 from bigmind.database.rls import rls_scope
-from bigmind.environment.live_settings import live
 from bigmind.observability.logging import current_request_id, tell_once
 from bigmind.observability.outages import outage_behind
 from bigmind.operations import operation_to_perform
@@ -230,7 +230,7 @@ def _record(
 
 def _tell_of(operation: Operation, transport: Transport, outcome: str, milliseconds: float) -> None:
     """Log a call that was refused, failed or slow: one line, without arguments and reply."""
-    is_slow = milliseconds >= live.SLOW_MILLISECONDS
+    is_slow = milliseconds >= settings.SLOW_MILLISECONDS
     # Who typed a command reads the refusal beside it.
     if not is_slow and (outcome == "ok" or (transport == "command" and outcome != "error")):
         return

@@ -29,7 +29,6 @@ from bigmind.database.change_notifications import ANY, Change, tell_of_change
 from bigmind.database.read_only import is_read_only, is_refused_write
 from bigmind.database.replicas import answer_read, note_failure, note_write
 from bigmind.database.rls import rls_bypass, rls_scope
-from bigmind.environment.live_settings import live
 from bigmind.observability import health
 from bigmind.observability.logging import HEADER, NO_ROUTE, begin_request, current_request_id, is_told
 from bigmind.observability.metrics import metrics
@@ -117,7 +116,7 @@ def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None
     route, status, milliseconds = _route_of(request), response.status_code, round(seconds * 1000, 1)
     REQUESTS.labels(route, status).inc()
     REQUEST_SECONDS.labels(route).observe(seconds)
-    is_slow = milliseconds >= live.SLOW_MILLISECONDS
+    is_slow = milliseconds >= settings.SLOW_MILLISECONDS
     if (status >= 400 or is_slow) and not is_told():
         tell = log.warning if is_slow or status >= 500 else log.info
         ended = "was slow" if status < 400 else "failed" if status >= 500 else "was refused"

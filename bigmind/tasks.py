@@ -4,12 +4,12 @@ from contextlib import suppress
 from datetime import timedelta
 
 from celery import shared_task
+from django.conf import settings
 
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.routine import back_up as make_backup
 from bigmind.core.background import BackgroundTask
 from bigmind.core.errors import BigMindError, Conflict
-from bigmind.environment.live_settings import live
 from bigmind.observability import bounds
 
 RECORDED = (*BackgroundTask.throws, BigMindError)
@@ -25,7 +25,7 @@ def ping() -> None:
 def back_up() -> None:
     """Make a backup, if one is due."""
     if plan := BackupPlan.from_settings():
-        back_up_when_due(plan, every=timedelta(hours=live.BACKUP_EVERY_HOURS))
+        back_up_when_due(plan, every=timedelta(hours=settings.BACKUP_EVERY_HOURS))
 
 
 @shared_task(base=BackgroundTask, throws=RECORDED)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bigmind.core.operations import Operation
 from bigmind.environment import Environment
-from bigmind.environment.changeable import live_name
 from bigmind.environment.listing import default_of, kind_of, variable_of
 from bigmind.environment.parts import READERS, need_of, readers_of
 from bigmind.observability.metrics import describe_metrics
@@ -39,10 +38,10 @@ def settings_document() -> str:
     """Return the reference of all settings, in markdown."""
     rows = [
         f"| `{variable_of(name)}` | {kind_of(field)} | {default_of(field)} | {_readers(name)} "
-        f"| {'at once' if live_name(field) else 'restart'} | {_cell(field.description or '')} |"
+        f"| {_cell(field.description or '')} |"
         for name, field in Environment.model_fields.items()
     ]
-    table = ["| variable | value | default | read by | a change takes | meaning |", "|---|---|---|---|---|---|", *rows]
+    table = ["| variable | value | default | read by | meaning |", "|---|---|---|---|---|", *rows]
     parts = [GENERATED, "# Settings", _ABOUT_SETTINGS, "\n".join(table), _ABOUT_PARTS, "\n".join(_settings_by_part())]
     return "\n\n".join(parts) + "\n"
 
@@ -186,8 +185,7 @@ BigMind reads its settings from the environment. Every one has a default: `bigmi
 begins with `BIGMIND_` and means nothing is warned about at the start.
 
 The page “Settings” (`/system/settings/`) shows admins the value in force of each, where it comes from and what it does.
-A setting whose change takes effect at once can be changed there, too, unless its variable is set: the environment wins.
-All others are read once, at the start of a process."""
+Settings are read once, at the start of a process: change the variable, and restart the parts that read it."""
 
 
 def _operation(operation: Operation) -> str:

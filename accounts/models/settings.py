@@ -1,4 +1,4 @@
-"""What an admin has set in the page of settings, in place of the default."""
+"""What admins set on the page of settings while the version before ran."""
 
 from django.db import models
 
@@ -6,7 +6,10 @@ from .people import User
 
 
 class SettingOverride(models.Model):
-    """One setting with the value that an admin chose. No row: the environment or the default counts."""
+    """One setting with the value that an admin chose. It does not count any more, and is shown with what to do.
+
+    The version before still reads the table while it serves beside this one: the next version drops it. Decision 103.
+    """
 
     name = models.CharField(primary_key=True, max_length=60, help_text="As in the environment, without BIGMIND_.")
     value = models.JSONField()

@@ -4,15 +4,21 @@ The database tells every process that listens when a key or its user changes (mi
 after half a second in any case: also where nobody can listen, as behind some pools. Decision 63.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
+
+import psycopg
+
+from bigmind.database.change_notifications import listening_parameters
 
 CHANNEL = "bigmind_keys"
 """Where the database tells of changes. The migration has this name, too."""
 KEPT_SECONDS = 0.5
 MOST_KEPT = 10_000
+RECONNECT_SECONDS = 2.0
 
 Row = Sequence[Any]
 
@@ -56,3 +62,18 @@ class KnownKeys:
 
 
 KNOWN_KEYS = KnownKeys()
+
+
+async def forget_changed_keys() -> None:
+    """Forget what this process knows of keys whenever one changes, until this is cancelled."""
+    past_pool = True
+    while True:
+        with suppress(psycopg.Error, OSError):
+            # The other address is tried next, unless this one connects: then it is the one to come back to.
+            parameters, past_pool = listening_parameters(past_pool=past_pool), not past_pool
+            async with await psycopg.AsyncConnection.connect(**parameters) as ear:
+                await ear.execute(f"LISTEN {CHANNEL}")
+                past_pool = not past_pool
+                async for _ in ear.notifies():
+                    KNOWN_KEYS.forget()
+        await asyncio.sleep(RECONNECT_SECONDS)

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.core.cache import cache
 
 from accounts.actor import Actor
 from bigmind.core.errors import TooMany
-from bigmind.environment.live_settings import live
 
 from .rate_windows import count_one, this_minute
 
@@ -23,7 +23,7 @@ class Allowance:
 def limit_of(actor: Actor) -> int:
     """Return how many operations a minute has for this actor: the key's own limit, else everyone's. 0 is no limit."""
     own = actor.key.per_minute if actor.key else None
-    return live.RATE_LIMIT_PER_MINUTE if own is None else own
+    return settings.RATE_LIMIT_PER_MINUTE if own is None else own
 
 
 def allowance_of(actor: Actor) -> Allowance | None:

@@ -44,7 +44,6 @@ from bigmind.core.errors import Conflict
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, gettext_lazy, write_number
 from bigmind.database.pagination import page_of
-from bigmind.environment.live_settings import live
 from bigmind.text.hygiene import clean_name
 from bigmind.web.forms import LabelledForm, form_data
 from bigmind.web.pages import is_own_address, offset_in
@@ -170,11 +169,13 @@ def _offer(form: forms.Form, name: str, choices: Mapping[str, str]) -> None:
 
 def _most_per_minute(actor: Actor) -> int:
     """Only admins let a key do more than the limit of this BigMind: else it would be none."""
-    return MOST_PER_MINUTE if actor.user.is_admin else live.RATE_LIMIT_PER_MINUTE or MOST_PER_MINUTE
+    return MOST_PER_MINUTE if actor.user.is_admin else settings.RATE_LIMIT_PER_MINUTE or MOST_PER_MINUTE
 
 
 def _about_limits(most: int) -> str:
-    everybodys = write_number(live.RATE_LIMIT_PER_MINUTE) if live.RATE_LIMIT_PER_MINUTE else _("as many as it likes")
+    everybodys = (
+        write_number(settings.RATE_LIMIT_PER_MINUTE) if settings.RATE_LIMIT_PER_MINUTE else _("as many as it likes")
+    )
     return _("Leave it empty, and it may perform %(everybodys)s. %(most)s at most.") % {
         "everybodys": everybodys,
         "most": write_number(most),

@@ -13,7 +13,6 @@ from django.utils import timezone
 
 from accounts.models import BackupRun
 from bigmind.core.errors import Conflict, Invalid, NotFound
-from bigmind.environment.live_settings import live
 from bigmind.privacy.scrub.notes import keep_notes_of_database
 
 from .making import Backup, alone, backups_in, remove_outdated, write_backup
@@ -34,7 +33,9 @@ class BackupPlan:
         """Return the settings of this process; None where it has no folder for backups."""
         if not settings.BACKUP_DIR:
             return None
-        keep = Retention(live.BACKUP_KEEP, live.BACKUP_KEEP_DAILY, live.BACKUP_KEEP_WEEKLY, live.BACKUP_KEEP_MONTHLY)
+        keep = Retention(
+            settings.BACKUP_KEEP, settings.BACKUP_KEEP_DAILY, settings.BACKUP_KEEP_WEEKLY, settings.BACKUP_KEEP_MONTHLY
+        )
         return cls(Path(settings.BACKUP_DIR), keep)
 
     @classmethod

@@ -16,7 +16,6 @@ from accounts.models import BackupRun, User, Worker
 from accounts.services.workers import workers_alive
 from bigmind.core.errors import BigMindError, Conflict, Invalid
 from bigmind.database.read_only import is_read_only
-from bigmind.environment.live_settings import live
 
 from .making import Backup
 
@@ -162,8 +161,10 @@ def _parts_error(state: BackupState) -> str:
 def _runs_error(state: BackupState) -> str:
     ours = state.leave_out_manual()
     tried, made = ours.last(), ours.last(is_done=True)
-    if made and timezone.now() - made.at > LATE * timedelta(hours=live.BACKUP_EVERY_HOURS):
-        return f"the newest is of {made.at:%Y-%m-%d %H:%M} UTC, and one is due every {live.BACKUP_EVERY_HOURS} hours"
+    if made and timezone.now() - made.at > LATE * timedelta(hours=settings.BACKUP_EVERY_HOURS):
+        return (
+            f"the newest is of {made.at:%Y-%m-%d %H:%M} UTC, and one is due every {settings.BACKUP_EVERY_HOURS} hours"
+        )
     if tried and tried.error:
         return "the last one failed"
     if not made and _is_older_than(FIRST):

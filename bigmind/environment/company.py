@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from bigmind.environment.addresses import is_this_machine, refuse_unusable_port
-from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 from bigmind.text.key_text import is_well_formed
 
@@ -31,7 +30,6 @@ class Company(InstanceSettings):
     instance_name: str = Field(
         default="",
         max_length=100,
-        json_schema_extra=changeable("INSTANCE_NAME"),
         description="Name of this BigMind at the company. Default: the host's name.",
     )
 

@@ -7,7 +7,6 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 from bigmind.environment.parts import read_by
 from bigmind.environment.profile_sections import ProfileSection
@@ -35,7 +34,6 @@ class Features(InstanceSettings):
     )
     connector_lookups: Literal["curators", "everyone"] = Field(
         default="curators",
-        json_schema_extra=changeable("CONNECTOR_LOOKUPS"),
         description="For whom a connector looks up rows: `curators` (in personal mode, you), or `everyone`, which "
         "lets everybody here learn what rows are called. Choose `everyone` only if the key sees no more than they do.",
     )
@@ -48,7 +46,6 @@ class Features(InstanceSettings):
     )
     search_fusion: Literal["blend", "rrf"] = Field(
         default="blend",
-        json_schema_extra=changeable("SEARCH_FUSION"),
         description="How a search combines what it found by words and by meaning: `blend` adds their scores, `rrf` "
         "their reciprocal ranks. docs/benchmarks.md compares them.",
     )
@@ -60,7 +57,6 @@ class Features(InstanceSettings):
     )
     gaps: bool = Field(
         default=True,
-        json_schema_extra=changeable("GAPS"),
         description="Keep the questions of agents that found nothing, to show what is not known here. A question is "
         "shown only when at least three people other than the viewer have asked it. `off` keeps none.",
     )
@@ -75,7 +71,6 @@ class Features(InstanceSettings):
         default=64,
         ge=1,
         le=1024,
-        json_schema_extra=changeable("SOURCE_MEGABYTES"),
         description="Largest file that references are made from, such as an OpenAPI document. Reading one takes about "
         "ten times its size in memory.",
     )
@@ -156,7 +151,6 @@ class Embedding(BaseModel):
     embedding_daily_tokens: int = Field(
         default=1_000_000,
         ge=0,
-        json_schema_extra=changeable("EMBEDDING_DAILY_TOKENS"),
         description="Tokens that may be sent per day (UTC) to an endpoint with a key. 0: no limit.",
     )
     rerank_url: str = Field(

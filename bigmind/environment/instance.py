@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.environment.addresses import WebAddress, networks_in
-from bigmind.environment.changeable import changeable
 from bigmind.environment.parts import COMMANDS, read_by, require_apart
 
 
@@ -102,7 +101,6 @@ class Capacity(BaseModel):
         default=64,
         ge=1,
         le=10_000,
-        json_schema_extra=changeable("WAITING_PER_PERSON"),
         description="How many requests of one person may wait for a thread in a web process, counted separately for "
         "quick and slow requests, and for tool calls and others. Beyond it the answer is 429.",
     )
@@ -156,12 +154,10 @@ class Rules(BaseModel):
     rate_limit: int = Field(
         default=600,
         ge=0,
-        json_schema_extra=changeable("RATE_LIMIT_PER_MINUTE"),
         description="Operations a key may perform per minute, unless it has a limit of its own. 0: no limit.",
     )
     secrets: Literal["warn", "redact", "block"] = Field(
         default="warn",
-        json_schema_extra=changeable("SECRETS_POLICY"),
         description="What happens to a password, key or token in a personal memory: `warn` stores it and tells the "
         "caller, `redact` stores the text without it, `block` refuses the text. Shared knowledge always refuses it.",
     )
@@ -169,14 +165,12 @@ class Rules(BaseModel):
         default=3,
         ge=1,
         le=365,
-        json_schema_extra=changeable("BIGMIND_REVIEW_DAYS"),
         description="Days after which what waits for a curator is shown as overdue.",
     )
     verify_days: int = Field(
         default=180,
         ge=1,
         le=3650,
-        json_schema_extra=changeable("VERIFY_DAYS"),
         description="Days after which an approved architecture, standard or pattern has to be verified again. A "
         "change applies to what is approved or verified from then on.",
     )
@@ -184,7 +178,6 @@ class Rules(BaseModel):
         default=365,
         ge=1,
         le=3650,
-        json_schema_extra=changeable("VERIFY_DECISIONS_DAYS"),
         description="The same for decisions and for the glossary.",
     )
 
@@ -205,7 +198,6 @@ class ObservabilitySettings(BaseModel):
     slow_ms: int = Field(
         default=1000,
         ge=1,
-        json_schema_extra=changeable("SLOW_MILLISECONDS"),
         description="Milliseconds from which on a call, a page or a task is logged as slow.",
     )
     metrics_token: SecretStr = Field(

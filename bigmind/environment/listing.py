@@ -77,13 +77,6 @@ def limits_of(field: FieldInfo) -> tuple[Any, Any]:
     return getattr(limits.get("Ge"), "ge", None), getattr(limits.get("Le"), "le", None)
 
 
-def choices_of(field: FieldInfo) -> list[str]:
-    """Return the values between which a setting chooses; none where it takes others."""
-    if field.annotation is bool:
-        return ["true", "false"]
-    return [str(choice) for choice in get_args(field.annotation)] if get_origin(field.annotation) is Literal else []
-
-
 def default_of(field: FieldInfo) -> str:
     """Return what a setting is when nobody sets it, in words."""
     if field.default_factory is not None:

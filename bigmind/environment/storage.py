@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
-from bigmind.environment.changeable import changeable
 from bigmind.environment.instance import InstanceSettings
 from bigmind.environment.parts import COMMANDS, read_by, require_apart
 
@@ -81,7 +80,6 @@ class Storage(InstanceSettings):
         default=90,
         ge=0,
         le=3650,
-        json_schema_extra=changeable("KEEP_TOLD_DAYS"),
         description="Days that start contexts and recalls are kept word for word, for their owners to look at. What "
         "is erased disappears from them at once. 0 keeps none.",
     )
@@ -89,21 +87,18 @@ class Storage(InstanceSettings):
         default=90,
         ge=30,
         le=3650,
-        json_schema_extra=changeable("KEEP_CALLS_DAYS"),
         description="Days that the usage log is kept: who performed which operation, never its content.",
     )
     keep_questions_days: int = Field(
         default=180,
         ge=1,
         le=3650,
-        json_schema_extra=changeable("KEEP_QUESTIONS_DAYS"),
         description="Days that an unanswered question is kept after it was last asked.",
     )
     keep_asked_days: int = Field(
         default=28,
         ge=0,
         le=365,
-        json_schema_extra=changeable("KEEP_ASKED_DAYS"),
         description="Days that the questions of agents are kept after they were last asked, so that a curator can try "
         "a decision on them before making it. A question belongs to the person whose agent asked it: curators only "
         "see counts, once three others have asked. 0 keeps none.",
@@ -112,14 +107,12 @@ class Storage(InstanceSettings):
         default=30,
         ge=1,
         le=365,
-        json_schema_extra=changeable("KEEP_DELIVERIES_DAYS"),
         description="Days that a webhook message or an e-mail is kept after it was delivered or given up.",
     )
     keep_records_days: int = Field(
         default=365,
         ge=30,
         le=3650,
-        json_schema_extra=changeable("KEEP_RECORDS_DAYS"),
         description="Days that other records of use are kept: notices, alerts, links and invitations that have "
         "expired, finished runs of app maps, what healed in them, triggers that fired, errors that were asked about, "
         "what vectors cost per day. Neither the audit log nor anything that was stored as knowledge.",
@@ -128,7 +121,6 @@ class Storage(InstanceSettings):
         default=10_000,
         ge=0,
         le=1_000_000,
-        json_schema_extra=changeable("KEEP_UNUSED_VECTORS"),
         description="Vectors of texts that nothing stored has any more, the newest of which are kept, so that a text "
         "that is restored need not be embedded again.",
     )
@@ -175,35 +167,30 @@ class BackupSettings(BaseModel):
         default=24,
         ge=1,
         le=8760,
-        json_schema_extra=changeable("BACKUP_EVERY_HOURS"),
         description="Hours from one backup in BIGMIND_BACKUP_DIR to the next.",
     )
     backup_keep: int = Field(
         default=7,
         ge=0,
         le=10_000,
-        json_schema_extra=changeable("BACKUP_KEEP"),
         description="How many of the newest backups are kept. If this and the next three are 0, all are kept.",
     )
     backup_keep_daily: int = Field(
         default=0,
         ge=0,
         le=10_000,
-        json_schema_extra=changeable("BACKUP_KEEP_DAILY"),
         description="For how many days the last backup of each day is kept as well.",
     )
     backup_keep_weekly: int = Field(
         default=0,
         ge=0,
         le=10_000,
-        json_schema_extra=changeable("BACKUP_KEEP_WEEKLY"),
         description="For how many weeks the last backup of each week is kept as well.",
     )
     backup_keep_monthly: int = Field(
         default=0,
         ge=0,
         le=10_000,
-        json_schema_extra=changeable("BACKUP_KEEP_MONTHLY"),
         description="For how many months the last backup of each month is kept as well.",
     )
 

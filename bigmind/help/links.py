@@ -41,7 +41,6 @@ EXPLAINED: dict[str, str] = {
     "invite": "people",
     "address": "people",
     "system": "system",
-    "system-setting": "settings",
     "system-settings": "settings",
     "system-backups": "backups",
     "system-tests": "settings",

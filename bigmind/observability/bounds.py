@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.contrib.sessions.models import Session as BrowserSession
 from django.core.cache import cache
 from django.db import connection, transaction
@@ -21,7 +22,6 @@ from accounts.services.idempotency import REPLIES_KEPT
 from accounts.sign_in.attempts import WITHIN
 from bigmind.core.translation import _
 from bigmind.database.rls import rls_bypass
-from bigmind.environment.live_settings import live
 from curation.models import Delivery
 from knowledge.kinds import KINDS
 from knowledge.models import AskedQuestion, CachedVector, Passage, ToolUse, Writing
@@ -62,7 +62,7 @@ def _by_age(model: type[Model], field: str, age: Callable[[], timedelta], **only
 
 
 def _records(label: str, field: str) -> tuple[str, Bound]:
-    return label, _by_age(apps.get_model(label), field, lambda: timedelta(days=live.KEEP_RECORDS_DAYS))
+    return label, _by_age(apps.get_model(label), field, lambda: timedelta(days=settings.KEEP_RECORDS_DAYS))
 
 
 def _labels(text: str) -> frozenset[str]:
@@ -77,7 +77,7 @@ def _find_unused_vectors() -> Iterator[Rows]:
     """Yield the cached vectors of texts that nothing stored has, but for the newest: archived texts come back."""
     unused = CachedVector.objects.filter(~Exists(Passage.objects.filter(digest=OuterRef("digest"))))
     newest = unused.order_by("-pk").values_list("pk", flat=True)
-    last = newest[live.KEEP_UNUSED_VECTORS : live.KEEP_UNUSED_VECTORS + 1].first()
+    last = newest[settings.KEEP_UNUSED_VECTORS : settings.KEEP_UNUSED_VECTORS + 1].first()
     yield unused.filter(pk__lte=last) if last else CachedVector.objects.none()
 
 
@@ -89,7 +89,7 @@ def _find_orphaned_writings() -> Iterator[Rows]:
 
 
 LEDGERS: dict[str, Bound] = {
-    "accounts.Call": _by_age(Call, "at", lambda: timedelta(days=live.KEEP_CALLS_DAYS)),
+    "accounts.Call": _by_age(Call, "at", lambda: timedelta(days=settings.KEEP_CALLS_DAYS)),
     "accounts.KeptReply": _by_age(KeptReply, "at", lambda: REPLIES_KEPT),
     "accounts.SignInTry": _by_age(SignInTry, "at", lambda: WITHIN),
     "accounts.Instance": _by_age(Instance, "last_seen", lambda: SILENT),
@@ -98,19 +98,19 @@ LEDGERS: dict[str, Bound] = {
         lambda: iter([BrowserSession.objects.filter(expire_date__lte=timezone.now())]),
     ),
     "curation.Delivery": Bound(
-        lambda: _days(live.KEEP_DELIVERIES_DAYS),
+        lambda: _days(settings.KEEP_DELIVERIES_DAYS),
         lambda: iter(
             [
                 Delivery.objects.exclude(delivered_at=None, given_up_at=None).filter(
-                    created_at__lt=timezone.now() - timedelta(days=live.KEEP_DELIVERIES_DAYS)
+                    created_at__lt=timezone.now() - timedelta(days=settings.KEEP_DELIVERIES_DAYS)
                 )
             ]
         ),
     ),
-    "knowledge.AskedQuestion": _by_age(AskedQuestion, "asked_at", lambda: timedelta(days=live.KEEP_ASKED_DAYS)),
+    "knowledge.AskedQuestion": _by_age(AskedQuestion, "asked_at", lambda: timedelta(days=settings.KEEP_ASKED_DAYS)),
     "knowledge.ToolUse": _by_age(ToolUse, "at", lambda: TOOL_USE_LASTS),
     "knowledge.CachedVector": Bound(
-        lambda: _("as many as texts, and %(number)s more") % {"number": f"{live.KEEP_UNUSED_VECTORS:,}"},
+        lambda: _("as many as texts, and %(number)s more") % {"number": f"{settings.KEEP_UNUSED_VECTORS:,}"},
         _find_unused_vectors,
         scans=True,
     ),
@@ -137,11 +137,11 @@ LEDGERS: dict[str, Bound] = {
     "knowledge.Act": _elsewhere("knowledge.tasks.forget_captures", lambda: _("as long as its user chose")),
     "knowledge.Conversation": _elsewhere("knowledge.tasks.forget_captures", lambda: _("as long as its user chose")),
     "knowledge.HookEvent": _elsewhere("knowledge.tasks.forget_captures", lambda: _("as long as its user chose")),
-    "knowledge.ReceiptText": _elsewhere("knowledge.tasks.forget_old_texts", lambda: _days(live.KEEP_TOLD_DAYS)),
+    "knowledge.ReceiptText": _elsewhere("knowledge.tasks.forget_old_texts", lambda: _days(settings.KEEP_TOLD_DAYS)),
     "knowledge.UnansweredQuestion": _elsewhere(
-        "knowledge.tasks.forget_old_questions", lambda: _days(live.KEEP_QUESTIONS_DAYS)
+        "knowledge.tasks.forget_old_questions", lambda: _days(settings.KEEP_QUESTIONS_DAYS)
     ),
-    "knowledge.Gap": _elsewhere("knowledge.tasks.forget_old_questions", lambda: _days(live.KEEP_QUESTIONS_DAYS)),
+    "knowledge.Gap": _elsewhere("knowledge.tasks.forget_old_questions", lambda: _days(settings.KEEP_QUESTIONS_DAYS)),
 }
 """What grows by mere use, each with its bound."""
 

@@ -32,7 +32,6 @@ from bigmind import __version__
 from bigmind.core import metrics as counted
 from bigmind.core.errors import TooMany
 from bigmind.core.metrics import REGISTRY
-from bigmind.environment.live_settings import live
 from bigmind.network.addresses import LOOPBACK
 from bigmind.observability.health import database_aside, parts
 from bigmind.observability.waiting_work import OLDEST, OLDEST_TEXT, TEXTS, WAITING
@@ -257,7 +256,7 @@ def _look_up() -> Iterator[Metric]:
         well.add_metric([part.name], float(part.ok))
     yield well
     yield GaugeMetricFamily(UP, ABOUT_UP, value=float(is_up))
-    yield GaugeMetricFamily(BUDGET, ABOUT_BUDGET, value=float(live.EMBEDDING_DAILY_TOKENS))
+    yield GaugeMetricFamily(BUDGET, ABOUT_BUDGET, value=float(settings.EMBEDDING_DAILY_TOKENS))
 
 
 FIGURES_OF_THE_INSTANCE = FigureCollector()

@@ -13,13 +13,13 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import BackupRun, TaskTally
+from accounts.services.settings_in_force import list_lost_choices
 from accounts.services.usage import FailedCalls, LimitHits, Use, calls_since, failures, limit_hits, use_by_operation
 from bigmind import __version__
 from bigmind.backup.runs import BackupState
 from bigmind.core.translation import _
 from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment, unknown_variables
-from bigmind.environment.live_settings import live
 from bigmind.network.addresses import LOOPBACK
 from bigmind.observability import health
 from bigmind.observability.bounds import say_bound_of_table
@@ -149,6 +149,11 @@ def unusual_settings(backups: BackupState, *, passes_the_wall: bool) -> list[str
         passes_the_wall: BigMind connects as a role that bypasses the row-level policies of the database.
     """
     found = [sentence for is_so, sentence in _checks(backups, passes_the_wall) if is_so]
+    found += [
+        _("%(line)s was chosen on the page Settings, which counts no longer: set it in the environment.")
+        % {"line": line}
+        for line in list_lost_choices()
+    ]
     return found + [
         (_("%(name)s means nothing to BigMind") % {"name": name})
         + (_("; did you mean %(nearest)s?") % {"nearest": nearest} if nearest else ".")
@@ -167,7 +172,7 @@ def _checks(backups: BackupState, passes_the_wall: bool) -> Iterator[tuple[bool,
     yield passes_the_wall, _("BigMind connects to the database as a superuser: row-level security does not apply.")
     yield is_for_many and not settings.EMAIL_HOST, _("BIGMIND_EMAIL_URL is not set: nobody is notified by e-mail.")
     yield not backups.is_wanted, _("BIGMIND_BACKUP_DIR is not set: only “bigmind backup” makes backups.")
-    yield not live.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
+    yield not settings.RATE_LIMIT_PER_MINUTE, _("BIGMIND_RATE_LIMIT is 0: a key may call as often as it can.")
     yield (
         is_for_many and settings.REQUIRE_MFA == "nobody" and not settings.OIDC_ISSUER,
         _("Two-factor authentication is optional, even for admins (BIGMIND_REQUIRE_MFA)."),

@@ -5,12 +5,12 @@ from typing import Any
 
 import structlog
 from celery.signals import task_postrun, task_prerun
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import close_old_connections
 
 from bigmind.core.background import PING, WOKEN_BY
 from bigmind.database.roles import NotOwner
-from bigmind.environment.live_settings import live
 from bigmind.observability.logging import begin_request, current_request_id
 from bigmind.observability.outages import outage_behind
 
@@ -31,7 +31,7 @@ def end_run(task: Any, state: str, retval: Any, **_: Any) -> None:
     """Count the run, and log it if it failed or was slow."""
     seconds = perf_counter() - getattr(task.request, "began", perf_counter())
     error = type(retval).__name__ if state == "FAILURE" else ""
-    if error or seconds * 1000 >= live.SLOW_MILLISECONDS:
+    if error or seconds * 1000 >= settings.SLOW_MILLISECONDS:
         words = "A task failed." if error else "A task was slow."
         given = {"outage": outage_behind(retval) if error else ""}
         given |= {"reason": str(retval)} if isinstance(retval, NotOwner) else {}

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any, ClassVar, TypeVar
 
+from django.conf import settings
+
 from bigmind.core.errors import TooMany
-from bigmind.environment.live_settings import live
 from bigmind.transports.shared_load import LOOK_AGAIN_SECONDS, AtWork, at_work_here
 
 # The event loop and the threads share one interpreter lock. At the default of 5 ms a thread that comes back from the
@@ -125,7 +126,7 @@ class FairPool(Executor):
         work = Work(_SHARE.get(), lambda: fn(*arguments, **named))
         with self._changed:
             queue = self._queues[work.share.is_slow].setdefault(work.share.person, deque())
-            most = self._waiting or live.WAITING_PER_PERSON
+            most = self._waiting or settings.WAITING_PER_PERSON
             if work.share.is_limited and len(queue) >= most:
                 self._forget_left(queue)
             if work.share.is_limited and len(queue) >= most:

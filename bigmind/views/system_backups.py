@@ -6,7 +6,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from accounts.services.audit import audit
-from accounts.services.setting_overrides import get_setting
+from accounts.services.settings_in_force import list_settings
 from bigmind.backup.runs import BackupState, error_of
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict
@@ -15,7 +15,6 @@ from bigmind.web.pages import own_page, tell
 
 SHOWN = 30
 SCHEDULE = ("backup_every", "backup_keep", "backup_keep_daily", "backup_keep_weekly", "backup_keep_monthly")
-"""The settings that admins change in the page."""
 
 
 @own_page
@@ -30,7 +29,7 @@ def system_backups(request: HttpRequest) -> HttpResponse:
         "error": error_of(state),
         "newest": state.last(is_done=True),
         "runs": state.runs[:SHOWN],
-        "schedule": [get_setting(actor, name) for name in SCHEDULE],
+        "schedule": [one for group in list_settings(actor) for one in group.settings if one.name in SCHEDULE],
     }
     return render(request, "system/backups.html", context)
 

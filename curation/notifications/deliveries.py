@@ -18,7 +18,6 @@ from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.mail import MailParts, compose_mail
 from bigmind.database.pagination import Page, page_of
-from bigmind.environment.live_settings import live
 from curation.models import Channel, Delivery
 
 from .webhook_requests import DeliveryFailed, environment_webhook, send_to
@@ -144,7 +143,8 @@ def try_again(actor: Actor, *, delivery_id: UUID) -> Delivery:
     delivery = Delivery.objects.select_for_update(of=("self",)).filter(pk=delivery_id).first()
     if delivery is None:
         raise NotFound(
-            "There is no such delivery any more.", hint=f"They are forgotten after {live.KEEP_DELIVERIES_DAYS} days."
+            "There is no such delivery any more.",
+            hint=f"They are forgotten after {settings.KEEP_DELIVERIES_DAYS} days.",
         )
     if delivery.delivered_at:
         raise Conflict("It has arrived already.")

@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
+from django.conf import settings
 from pydantic import Field
 
 from accounts.actor import Actor
-from bigmind.environment.live_settings import live
 from bigmind.text.token_counts import count_tokens
 from curation.argument_types import CompanyEntryId
 from curation.decisions.entry_details import readable_entry
@@ -130,7 +130,7 @@ def blast_radius(
     chosen = action or usual_action(entries)
     target = readable_entry(actor, into) if into is not None else None
     trial = try_decision(entries, chosen, edits=edits or {}, target=target)
-    radius = BlastRadius(chosen, live.KEEP_ASKED_DAYS, kept=bool(live.KEEP_ASKED_DAYS), fallback=trial.fallback)
+    radius = BlastRadius(chosen, settings.KEEP_ASKED_DAYS, kept=bool(settings.KEEP_ASKED_DAYS), fallback=trial.fallback)
     summary = _Summary(actor.user.pk, trial).fill_in(radius)
     return replace(summary, golden_lost=trial.golden_lost, golden_won=trial.golden_won)
 

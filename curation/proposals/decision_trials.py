@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
+from django.conf import settings
 from django.utils import timezone
 
 from bigmind.core.errors import Invalid
 from bigmind.database.read_only import is_read_only
 from bigmind.database.rls import rls_bypass
-from bigmind.environment.live_settings import live
 from curation.decisions.golden_questions import find_concerned, place_of
 from curation.models import GoldenQuestion
 from knowledge.models import CompanyEntry, EmbeddingSpace, Status
@@ -56,7 +56,7 @@ def try_decision(
         return Trial()
     if is_read_only():
         return Trial(fallback="BigMind is read-only now, and trying a decision writes what it takes back.")
-    since = timezone.now() - timedelta(days=live.KEEP_ASKED_DAYS)
+    since = timezone.now() - timedelta(days=settings.KEEP_ASKED_DAYS)
     space, reason = active_space()
     with rls_bypass():
         questions = read_questions(space, since) if space else []

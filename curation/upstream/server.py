@@ -16,7 +16,6 @@ from accounts.models import Agent
 from bigmind import __version__
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Conflict
-from bigmind.environment.live_settings import live
 from knowledge.models import CompanyEntry, CompanyServer, Dispatch, Entry, Fact, Note, Session
 
 from .company_client import Away, CompanyWire, TurnedDown
@@ -103,7 +102,7 @@ def connection(actor: Actor, *, shown: int = 20) -> UpstreamStatus | None:
 
 def name_here() -> str:
     """Return the name of this instance in the directory of the company."""
-    return (live.INSTANCE_NAME or socket.gethostname() or "a BigMind")[:100]
+    return (settings.INSTANCE_NAME or socket.gethostname() or "a BigMind")[:100]
 
 
 def statistics_here() -> dict[str, int]:

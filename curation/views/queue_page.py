@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import SimpleLazyObject
@@ -12,7 +13,6 @@ from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.errors import Forbidden
 from bigmind.database.pagination import Page
-from bigmind.environment.live_settings import live
 from bigmind.text.token_counts import count_tokens
 from bigmind.web.pages import read_number
 from curation.argument_types import CONTENT_TOKENS
@@ -89,7 +89,7 @@ def queue_screen(
         "kept": query_string(request),
         "keys_are_on": keys_are_on(request),
         "me": actor.user,
-        "review_days": live.BIGMIND_REVIEW_DAYS,
+        "review_days": settings.BIGMIND_REVIEW_DAYS,
         **open_entry,
     }
     if "last" not in context:

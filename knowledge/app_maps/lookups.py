@@ -8,12 +8,12 @@ from math import log1p
 from time import monotonic
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db.models import Count
 from pydantic import ValidationError
 from rapidfuzz import fuzz, process
 
 from accounts.actor import Actor
-from bigmind.environment.live_settings import live
 from bigmind.text.hygiene import fold_name
 from knowledge.app_maps.argument_types import LearntEntity, read_reported_map
 from knowledge.app_maps.connectors.contract import Connector, ConnectorError, DiscoveredRow, RequestRefusedError
@@ -63,7 +63,7 @@ class RowSearch:
 
 def may_look_up(actor: Actor) -> bool:
     """Return whether the connector is asked for rows in the name of this actor: its key may see more than they do."""
-    return may_clear(actor) or live.CONNECTOR_LOOKUPS == "everyone"
+    return may_clear(actor) or settings.CONNECTOR_LOOKUPS == "everyone"
 
 
 def rank_tables(name: str, request: str, scope: App | None) -> list[RankedTable]:

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.template.loader import render_to_string
@@ -26,7 +27,6 @@ from bigmind.core.argument_types import Project
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.database.fixed_queries import FixedQuery
-from bigmind.environment.live_settings import live
 from bigmind.text.days import iso_day
 from bigmind.text.hygiene import Told, inline, markdown_lines
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
@@ -198,7 +198,7 @@ def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
     session = own_session(actor, session_id)
     receipt = receipt_of(session)
     if receipt is None or not receipt.texts:
-        hint = f"Starts are kept word for word for {live.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
+        hint = f"Starts are kept word for word for {settings.KEEP_TOLD_DAYS} days (BIGMIND_KEEP_TOLD_DAYS)."
         raise NotFound(f"What session {session.handle} was told at its start is not kept.", hint=hint)
     return ContextAsTold(receipt.as_told, receipt.lines)
 

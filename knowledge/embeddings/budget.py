@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from math import ceil
 
+from django.conf import settings
 from django.db import connection
 
-from bigmind.environment.live_settings import live
 from bigmind.text.token_counts import count_tokens
 from knowledge.embeddings.providers import Embedder, EmbedderError
 from knowledge.models import EmbeddingDay
@@ -56,7 +56,7 @@ def spend(tokens: int, *, share: float = 1.0) -> None:
     Raises:
         BudgetSpent: the limit was reached before. Nothing is charged.
     """
-    limit = ceil(live.EMBEDDING_DAILY_TOKENS * share)
+    limit = ceil(settings.EMBEDDING_DAILY_TOKENS * share)
     with connection.cursor() as cursor:
         cursor.execute(_SPEND, {"day": _today(), "tokens": tokens, "limit": limit})
         if cursor.fetchone() is None:

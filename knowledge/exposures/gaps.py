@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet, Subquery
 from django.utils import timezone
@@ -28,7 +29,6 @@ from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.pagination import Page
 from bigmind.database.rls import rls_bypass
-from bigmind.environment.live_settings import live
 from bigmind.privacy.screening import find_secrets
 from bigmind.text.hygiene import digest, one_line
 from knowledge.conversation.current_sessions import open_sessions_of
@@ -86,7 +86,7 @@ class ShownGap:
 
 def keep_unanswered(user: User, asked: QuestionRecord) -> None:
     """Keep a question that came near nothing."""
-    if not (live.GAPS and asked.may_be_gap and is_far(asked)):
+    if not (settings.GAPS and asked.may_be_gap and is_far(asked)):
         return
     text = one_line(asked.query).strip()[:QUESTION_CHARS]
     if telling_words(text) and not find_secrets(asked.query):
@@ -221,7 +221,7 @@ def forget_old_questions() -> int:
 
     Names are recomputed, because people who asked may have been erased.
     """
-    before = timezone.now() - timedelta(days=live.KEEP_QUESTIONS_DAYS)
+    before = timezone.now() - timedelta(days=settings.KEEP_QUESTIONS_DAYS)
     gone, _ = UnansweredQuestion.objects.filter(last_asked__lt=before).delete()
     _name_anew(Gap.objects.all())
     return gone

@@ -15,13 +15,13 @@ from uuid import UUID
 
 import numpy as np
 import structlog
+from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.database.read_only import is_read_only
-from bigmind.environment.live_settings import live
 from bigmind.privacy.screening import find_secrets
 from bigmind.text.hygiene import digest, one_line
 from knowledge.models import QUESTION_CHARS, AskedForm, AskedQuestion, EmbeddingSpace, Kind
@@ -74,7 +74,7 @@ class QuestionRecord:
 def keep_question(user: User, record: QuestionRecord) -> None:
     """Keep a question, with what a replay needs; not one with a secret, and none without a vector."""
     found = record.found
-    if record.how is None or found.vector is None or found.space is None or not live.KEEP_ASKED_DAYS:
+    if record.how is None or found.vector is None or found.space is None or not settings.KEEP_ASKED_DAYS:
         return
     if find_secrets(record.query):
         return
@@ -99,7 +99,7 @@ def keep_question(user: User, record: QuestionRecord) -> None:
 
 def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) -> None:
     """Keep a session's start: its project and topics, and the tokens that company knowledge had there."""
-    if not (actor.is_agent and live.KEEP_ASKED_DAYS) or is_read_only():
+    if not (actor.is_agent and settings.KEEP_ASKED_DAYS) or is_read_only():
         return
     named_topics = sorted(set(topics))
     try:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import RawSQL
@@ -18,7 +19,6 @@ from django.utils import timezone
 from accounts.models import User
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.rls import rls_bypass
-from bigmind.environment.live_settings import live
 from bigmind.text.hygiene import digest
 from knowledge.kinds import KINDS
 from knowledge.models import HookEvent, Kind, Receipt, ReceiptText
@@ -87,7 +87,7 @@ def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[i
     Args:
         owners: The sources of lines, by the line itself or by a part that only its lines have.
     """
-    if not live.KEEP_TOLD_DAYS:
+    if not settings.KEEP_TOLD_DAYS:
         return None
     lines = [(digest(line), *_owner_of(line, owners), line) for line in text.splitlines()]
     kept = _KEPT(user.pk, sorted({line[0] for line in lines}))
@@ -145,7 +145,7 @@ def forget_texts_that_name(user: User) -> None:
 
 def forget_old_texts() -> int:
     """Delete what was sent before the retention period, and lines that nothing refers to; return how many."""
-    before = timezone.now() - timedelta(days=live.KEEP_TOLD_DAYS)
+    before = timezone.now() - timedelta(days=settings.KEEP_TOLD_DAYS)
     # The references go first: then the lines are unused.
     Receipt.objects.filter(session__started_at__lt=before, texts__isnull=False).update(texts=None)
     Receipt.objects.filter(session__started_at__lt=before).exclude(recalls=[]).update(recalls=[])

@@ -6,13 +6,13 @@ from datetime import datetime
 from math import ceil
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection
 from django.db.models import Case, Count, F, Min, Q, Value, When
 from django.db.models.functions import Greatest
 
 from accounts.actor import Actor
-from bigmind.environment.live_settings import live
 from knowledge.embeddings.budget import tokens_today
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.pace import texts_a_minute
@@ -190,7 +190,7 @@ def _embedder() -> EmbedderState:
         embedder = provider()
     except ImproperlyConfigured as error:
         return EmbedderState(problem=str(error))
-    budget = live.EMBEDDING_DAILY_TOKENS
+    budget = settings.EMBEDDING_DAILY_TOKENS
     return EmbedderState(embedder.space, embedder.is_paid, Circuit(embedder.space).is_open(), tokens_today(), budget)
 
 

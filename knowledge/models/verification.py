@@ -2,10 +2,9 @@
 
 from datetime import date, datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Q, TextChoices
 from django.utils import timezone
-
-from bigmind.environment.live_settings import live
 
 STALE_AFTER_REVIEW = timedelta(days=30)
 
@@ -21,7 +20,7 @@ class Freshness(TextChoices):
 
 def review_date(verified_at: datetime, *, lasts: bool) -> date:
     """Return the day on which what was verified is to be verified again: later where such things last."""
-    days = live.VERIFY_DECISIONS_DAYS if lasts else live.VERIFY_DAYS
+    days = settings.VERIFY_DECISIONS_DAYS if lasts else settings.VERIFY_DAYS
     return timezone.localdate(verified_at) + timedelta(days=days)
 
 

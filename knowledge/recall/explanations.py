@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
+
 from accounts.actor import Actor
 from bigmind.core.argument_types import Limit, Offset, Project, Query, Since
-from bigmind.environment.live_settings import live
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import SEARCHED
 from knowledge.recall.hits import Hit, findings, hits_of
@@ -80,7 +81,7 @@ def explain_search(
         space=provider().space,
         fallback=found.fallback,
         reason=found.reason,
-        recipe=Recipe(live.SEARCH_FUSION),
+        recipe=Recipe(settings.SEARCH_FUSION),
         milliseconds=found.milliseconds,
         hits=hits_of(found.items, actor, things, explain=True),
         total=found.total,

@@ -18,7 +18,7 @@ from itertools import chain
 from statistics import median
 from typing import Any, NamedTuple
 
-from bigmind.environment.live_settings import live
+from django.conf import settings
 
 Scores = Mapping[int, float]
 Place = tuple[object, int]
@@ -67,7 +67,7 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
         vector: Scores of all candidates; one without a score has no vector yet.
         recipe: One of RECIPES. Default: the setting `BIGMIND_SEARCH_FUSION`.
     """
-    rankings = RECIPES[recipe or live.SEARCH_FUSION](keyword, vector)
+    rankings = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
     used = {name: ranking for name, ranking in rankings.items() if ranking.scores}
     # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
     # words keep their weight: that none of them occurs is known, and lowers every score.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -10,7 +11,6 @@ from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.database.pagination import Page
-from bigmind.environment.live_settings import live
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import own_page, tell, way_back
 from knowledge.exposures.gaps import ShownGap, forget_question, list_gaps, reopen_question, settle_gap
@@ -65,7 +65,7 @@ def gaps(request: HttpRequest) -> HttpResponse:
         "state": form.asked.get("state", "open"),
         "settled": SETTLED,
         "may_settle": "curate" in actor.scopes,
-        "is_kept": live.GAPS,
+        "is_kept": settings.GAPS,
         "sections": sections_for(actor, current="insights-gaps"),
     }
     return render(request, "knowledge/gaps.html", context)

@@ -469,7 +469,7 @@ def test_settings_are_read_as_people_write_them(tmp_path: Any) -> None:
     assert said.oidc_role_of_groups == {"brains": "curator", "chiefs": "admin"}
 
 
-CONFIRMS = reverse_lazy("system-setting", args=["gaps"])
+CONFIRMS = reverse_lazy("invite")
 
 
 def come_as_admin(provider: OutsideProvider, authenticated_ago: float | None) -> Client:

@@ -31,7 +31,7 @@ EXCUSED = {
         *("curation.views.differences.same_text", "bigmind.core.encryption.encrypt"),
     ),
     "hands it to the database and to functions that are tried": (
-        *("accounts.services.setting_overrides.list_settings", "bigmind.core.word_filters.has_words"),
+        *("accounts.services.settings_in_force.list_settings", "bigmind.core.word_filters.has_words"),
         "knowledge.kb.source_identity.require_consent",
         *("bigmind.privacy.scrub.scrubbing.preview_scrub", "bigmind.privacy.scrub.scrubbing.scrub_text"),
         *("knowledge.capture.recall.recall_for", "knowledge.lessons.seen_errors.fingerprints_in"),

@@ -89,7 +89,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("person-second-factor", "person-delete", "private-rows", "deliveries", "deliveries-again"),
         *("embeddings", "embeddings-retry", "embeddings-rebuild", "embeddings-stop"),
         *("company-server", "company-server-try", "system", "audit", "audit-export"),
-        *("system-settings", "system-setting", "system-setting-reset"),
+        "system-settings",
         *("webhooks", "webhook-new", "webhook", "webhook-test", "webhook-rotate", "webhook-remove"),
         *("system-backups", "system-backup-start"),
         *("system-tests", "system-test", "sso-set-up", "sso-test"),

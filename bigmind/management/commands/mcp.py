@@ -16,7 +16,6 @@ from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import Role, User
 from accounts.services.agents import note_agent
-from accounts.services.setting_overrides import follow_in_background, load_overrides
 from bigmind.core.errors import Invalid
 from bigmind.database.rls import deny_by_default
 from bigmind.database.roles import forget_owner
@@ -65,7 +64,6 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
         connection.close()
         forget_owner()
-        follow_in_background()
         try:
             with deny_by_default():
                 serve_stdio(identify, toolsets=listed, structured=has_structure)
@@ -103,7 +101,6 @@ def _wait_for_database(key: str) -> Identify:
 
 def _identification(key: str) -> Identify:
     """Return a function that finds the actor of each request: by the key, which may have been revoked, or the owner."""
-    load_overrides()
     if key:
         authenticate_key(key)
         return lambda client: authenticate_key(

@@ -17,7 +17,6 @@ from accounts.models import User
 from accounts.people.time_zones import in_zone_of
 from accounts.people.users import find_user
 from accounts.services.agents import note_agent
-from accounts.services.setting_overrides import load_overrides
 from bigmind import __version__
 from bigmind.core.operations import Operation
 from bigmind.gate import Outcome, perform
@@ -66,7 +65,6 @@ class Command(OperatorCommand):
             return
         if operation is None:
             raise usage_error("Which operation? `bigmind op --list` shows them.")
-        load_overrides()
         arguments = _arguments(operation, options)
         actor = _actor(options["user"])
         outcome = perform(

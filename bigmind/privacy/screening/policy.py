@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from django.conf import settings
 from pydantic import AfterValidator, ValidationInfo
 from pydantic_core import PydanticCustomError
-
-from bigmind.environment.live_settings import live
 
 from . import Secret, find_secrets, redact
 
@@ -50,9 +49,9 @@ def screen(text: str, info: ValidationInfo) -> str:
     if not _ARRIVES.get() or not (secrets := find_secrets(text)):
         return text
     field = info.field_name or "A text"
-    if live.SECRETS_POLICY == "block":
+    if settings.SECRETS_POLICY == "block":
         raise _refusal(secrets)
-    if live.SECRETS_POLICY == "redact":
+    if settings.SECRETS_POLICY == "redact":
         add_notice(f"{field} held what looks like a secret ({_kinds(secrets)}). It was removed before it was stored.")
         return redact(text)
     add_notice(

@@ -18,7 +18,6 @@ from django.views.decorators.csrf import csrf_exempt
 
 from bigmind.core.limits import CONTENT_BYTES, IMPORT_BYTES, JSON_DEPTH
 from bigmind.core.operations import Operation
-from bigmind.environment.live_settings import live
 from bigmind.operation_search import rank_operations
 from bigmind.operations import CATALOGUE
 from bigmind.toolsets import TOOLSETS
@@ -209,7 +208,7 @@ def api_docs(request: HttpRequest) -> HttpResponse:
         "groups": toolsets(),
         "problems": TITLES,
         "root": ROOT,
-        "rate_limit": live.RATE_LIMIT_PER_MINUTE,
+        "rate_limit": settings.RATE_LIMIT_PER_MINUTE,
         "body_mib": settings.DATA_UPLOAD_MAX_MEMORY_SIZE // 2**20,
         "import_mib": IMPORT_BYTES // 2**20,
         "json_depth": JSON_DEPTH,

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from django.conf import settings
 from numpy.typing import NDArray
 
-from bigmind.environment.live_settings import live
 from knowledge.models import AskedForm
 from knowledge.search.abstention import ALL_WORDS, FLOOR, WORDS_COUNT
 from knowledge.search.fusion import LATE, MEANING, WORDS, fuse
@@ -39,7 +39,7 @@ def find_near(
 ) -> list[int]:
     """Return the questions whose answers the changed passages may affect."""
     # What follows estimates by the formula of “blend”; ranks of another recipe are known only when all are made.
-    if live.SEARCH_FUSION != "blend":
+    if settings.SEARCH_FUSION != "blend":
         return list(range(len(questions)))
     is_near = np.zeros(len(questions), dtype=bool)
     lists_all, others = _lists_all(questions), _other_scores(questions)
@@ -122,7 +122,7 @@ def _fuse(
 ) -> _RankedPassages:
     """Return the passages by their fused scores; by the usual recipe, where each has a vector, the best ones alone."""
     rows = _candidates(question, cosines, keyword, index, world)
-    if live.SEARCH_FUSION == "blend" and index.has_vector[rows].all():
+    if settings.SEARCH_FUSION == "blend" and index.has_vector[rows].all():
         scores = WORDS * keyword[rows].astype(np.float64) + MEANING * np.maximum(cosines[rows], 0).astype(np.float64)
         most = len(rows) if question.of_period is not None else RERANKED + question.limit
         best = np.argsort(-scores, kind="stable")[:most]

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.utils.module_loading import import_string
 
 from bigmind.core.errors import Invalid
-from bigmind.environment.live_settings import live
 from knowledge.parsers.reading import decode_text, read_bytes
 from knowledge.parsers.repositories import SourcePlace, place_of
 from knowledge.references.readers.reference_drafts import Generated
@@ -86,7 +86,7 @@ class Source:
 
 def source_bytes() -> int:
     """Return how large a source may be."""
-    megabytes: int = live.SOURCE_MEGABYTES
+    megabytes: int = settings.SOURCE_MEGABYTES
     return megabytes * 1024 * 1024
 
 
