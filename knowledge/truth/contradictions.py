@@ -254,6 +254,9 @@ class _Pair:
         # “There are three slots”, “the demo has one slot”.
         if own and own == clause.subject:
             return False
+        # “Trial accounts of partners” are some of the trial accounts.
+        if any(_is_of(clause, clause.content[word]) for word in own & clause.subject):
+            return False
         # “Refresh tokens” are some of the tokens.
         content = list(clause.content)
         following = dict(pairwise(content))
@@ -290,6 +293,11 @@ class _Pair:
         if here.subject & there.subject and any(clause.has(said.ALWAYS) for clause in self.clauses):
             return sizes[0] <= 1 and sizes[1] <= 2
         return sizes[0] <= 1 and sizes[1] <= 2 and all(subjects) and bool(here.subject or there.subject)
+
+
+def _is_of(clause: Clause, at: int) -> bool:
+    """Whether the word at a place says of which of several: “of partners”, “for the gateway”."""
+    return not said.OF.isdisjoint(clause.plain[max(0, at - 2) : at])
 
 
 def _is_form(one: str, other: str) -> bool:

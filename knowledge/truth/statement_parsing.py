@@ -464,6 +464,8 @@ def _quantity(words: list[str], raw: list[StatementWord], at: int) -> tuple[str,
     if word in said.PERIODS and before and before not in _DETERMINERS:
         return "every", said.PERIODS[word], 1
     if word in said.EVERY:
+        if after[0] in said.DAYS:
+            return "every", 7 * 86400.0, 1
         skip = int(after[0] in {"les", "los", "las"})
         number, skip = (_number(after[skip]), skip + 1) if _number(after[skip]) is not None else (1.0, skip)
         if after[skip] in said.UNIT_SECONDS:

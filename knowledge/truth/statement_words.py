@@ -80,6 +80,8 @@ REMOVING = word_set(
 )
 """What is said to end is kept no longer: it denies as “no … stays” does."""
 RELATIVE = word_set("that which who whose qui")
+OF = word_set("of for from von fur aus des der de du del para")
+"""What follows says of which of several something holds."""
 INSIDE = word_set(
     "to into onto from through in on at for during of within under im am bei beim fur auf en dans sur pour para a au"
 )

@@ -75,6 +75,7 @@ def test_no_rule_disagrees_with_itself() -> None:
         ("The billing service is owned by team Falcon.", "The billing service is owned by team Heron."),
         ("The office is in Dublin.", "The office is in Lisbon."),
         ("Answer in German.", "Answer in English."),
+        ("Search indexes are rebuilt every Sunday.", "Search indexes are rebuilt every night."),
     ],
 )
 def test_these_cannot_both_hold(older: str, newer: str) -> None:
@@ -87,6 +88,8 @@ def test_these_cannot_both_hold(older: str, newer: str) -> None:
         ("Never log tokens.", "Never log passwords unless masked."),
         ("Two-factor codes are required.", "Two-factor codes are not optional."),
         ("Backups run for 30 minutes.", "Backups run at 80 %."),
+        ("Trial accounts last 14 days.", "Trial accounts of partners last 30 days."),
+        ("The report is sent every Sunday.", "The report is sent once a week."),
     ],
 )
 def test_these_can_both_hold(older: str, newer: str) -> None:
