@@ -13,7 +13,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
 COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
-PEERS, COMPANY, SERVERS, SMALL, RERANKER = "peers", "company", "servers", "small", "reranker"
+PEERS, COMPANY, SERVERS, SMALL, RERANKER, HOOKS = "peers", "company", "servers", "small", "reranker", "hooks"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -151,6 +151,12 @@ def _reranker() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {RERANKER}`:", "", *reranked.measure(), ""])
 
 
+def _hooks() -> str:
+    from benchmarks.retrieval import hooked
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {HOOKS}`:", "", *hooked.measure(), ""])
+
+
 def _then() -> str:
     from benchmarks.retrieval import then
 
@@ -248,6 +254,7 @@ _MEASURES = {
     UNKNOWN: _unknown,
     SMALL: _small,
     RERANKER: _reranker,
+    HOOKS: _hooks,
     RETRIEVAL: _retrieval,
     THEN: _then,
     DECISIONS: _decisions,

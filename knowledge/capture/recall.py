@@ -1,4 +1,4 @@
-"""Recall before a prompt: up to 300 tokens of what answers it, else the nearest line if it is near, else nothing."""
+"""Recall before a prompt: up to 300 tokens of what answers it, else the nearest lines if one is near, else nothing."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,12 +19,15 @@ from knowledge.recall.question_periods import find_then
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
 from knowledge.search.findings import Finding, Findings
+from knowledge.truth.near_duplicates import says_the_same
 from knowledge.truth.statement_parsing import word_set
 
 PROMPT_TOKENS = 300
 LINE_TOKENS = 90
 FOUND = 10
 SHOWN = 5
+NEAREST = 3
+"""Lines where nothing answers for certain, as of a recall."""
 _SAYS_NOTHING = word_set(
     "a again ahead all also and bitte continue danke do done exactly fine go good great hello hi ja it looks more nein "
     "next nice no now ok okay on perfect please retry right sure thank thanks that the this try weiter yep yes"
@@ -55,7 +58,7 @@ def recall_for(
 ) -> list[RecalledLine]:
     """Return what answers a prompt, the best first, without what this conversation received already or said itself.
 
-    Where nothing is certain, it is the nearest alone, if that is near.
+    Where nothing is certain, it is the nearest three, if one of them is near.
 
     Args:
         keeps: Whether the prompt may be kept, so that decisions can be tried on it.
@@ -79,17 +82,34 @@ def recall_for(
             query, AskedForm.PROMPT, found, may_be_gap=False, project=project[:100], limit=FOUND, costs=costs
         )
         note_sent(Sent(actor, question=question))
-    new = [hit for hit in hits if (hit.kind, hit.id) not in told]
+    # Where the nearest is with the agent already, what only comes near beside it is noise.
+    new = [] if hits and not is_known and _is_told(hits[0], told) else _each_once(hits, told)
     # What was looked up and not searched for stays in its order.
     return _fit(sorted(new, key=lambda hit: bool(hit.arms) and is_elsewhere(hit.project, project)))
 
 
 def worth_sending(found: Findings, *, is_known: bool) -> list[Finding]:
-    """Return what answers for certain; else the nearest alone if it is near, else nothing."""
+    """Return what answers for certain, else the nearest few; nothing where nothing is near."""
+    if not is_near(found):
+        return []
     if is_known:
         best = best_score(found.items)
         return [item for item in found.items if may_answer(item) or item.score >= best]
-    return found.items[:1] if is_near(found) else []
+    return found.items[:NEAREST]
+
+
+def _is_told(hit: Hit, told: Told) -> bool:
+    return (hit.kind, hit.id) in told
+
+
+def _each_once(hits: Iterable[Hit], told: Told) -> list[Hit]:
+    """Return what the conversation has not received, each once: nothing that nearly repeats a line it has."""
+    ordered = sorted(hits, key=lambda hit: not _is_told(hit, told))
+    kept: list[Hit] = []
+    for hit in ordered:
+        if _is_told(hit, told) or not any(says_the_same(hit.excerpt, other.excerpt) for other in kept):
+            kept.append(hit)
+    return [hit for hit in kept if not _is_told(hit, told)]
 
 
 def markdown_of(lines: Iterable[RecalledLine]) -> str:

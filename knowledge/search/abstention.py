@@ -12,7 +12,7 @@ docs/decisions/0024 and 0082 have the results.
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import exp
+from math import exp, log
 from operator import mul
 from statistics import fmean, median
 
@@ -50,8 +50,9 @@ CERTAIN = 0.55
 """Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same."""
 _OTHERS = 0.08
 """What two texts that have nothing to do with each other are counted as, in a memory of fewer than five."""
-NEAR, NEAR_STANDS_OUT = 0.27, 0.08
-"""The least best cosine, and by how much it must stand out, of something that is worth a line before a prompt."""
+NEAR, NEAR_GROWS = 0.2, 0.02
+"""The least best cosine of something that is worth a line that nobody asked for, and what is added for the logarithm of
+how many candidates there were: of more, one is nearer by chance. Decision 105 has both error rates."""
 # Words that do not begin a sentence. Linear: a match has a bounded beginning.
 _WORD_WITHIN = re.compile(r"(?<=[^\W_][ ,;:])[^\W_][\w'-]*|(?<=[^\W_], )[^\W_][\w'-]*")
 
@@ -91,10 +92,15 @@ def is_answered(found: Findings) -> bool:
 
 
 def is_near(found: Findings) -> bool:
-    """Return whether the nearest of what was found is near enough to be worth a line that nobody asked for."""
+    """Return whether something that was found is near enough to be worth a line that nobody asked for.
+
+    What has nearly all words of the question, or no vector yet, is if it may answer.
+    """
     first = found.items[:JUDGED]
+    if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
+        return any(may_answer(item) for item in found.items)
     best = max((item.vector or 0.0 for item in first), default=0.0)
-    return best >= NEAR and _stands_out_by(first) >= NEAR_STANDS_OUT
+    return best >= NEAR + NEAR_GROWS * log(max(1, found.total))
 
 
 def _stands_out_by(first: Sequence[Finding]) -> float:

@@ -30,7 +30,7 @@ from knowledge.search.hybrid import cosines_each
 from knowledge.search.indexes import scope_of_owner, scopes_of
 from knowledge.search.languages import language_of
 from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
-from knowledge.truth.contradictions import contradictions
+from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same
 
 ALIKE_IN_WORDS = 90.0
 """Of 100, whatever the order of the words: one word more or less in a sentence, another number, another spelling."""
@@ -388,6 +388,11 @@ def find_worded_alike(texts: Sequence[str]) -> list[tuple[int, int]]:
 def is_worded_alike(one: str, other: str) -> bool:
     """Return whether two texts have nearly the same words, whatever their order."""
     return _likeness(one, other) >= ALIKE_IN_WORDS
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Return whether two texts have nearly the same words, and differ in nothing that counts: no port, day or “not”."""
+    return is_worded_alike(one, other) and may_say_same(one, other) and not differs_in_a_word(one, other)
 
 
 def _likeness(one: str, other: str) -> float:

@@ -175,6 +175,31 @@ def test_what_the_start_told_is_not_recalled_before_a_prompt(actor):
     assert claude.prompt("In which bucket does the invoice service keep its PDFs?") == ""
 
 
+def test_lines_that_say_the_same_are_brought_once(actor):
+    claude = HookedClient(actor.user)
+    claude.start()
+    for fact in ("The lighthouse is painted on Tuesdays.", "The lighthouse is painted on Tuesday."):
+        make_fact(actor, fact)
+
+    brought = claude.prompt("On which days is the lighthouse painted?")
+
+    assert brought.count("lighthouse is painted") == 1
+
+
+def test_what_the_start_told_is_not_recalled_in_other_letters_but_another_port_is(actor):
+    make_fact(actor, "The staging lighthouse listens on port 5544.")
+    claude = HookedClient(actor.user)
+    claude.start()
+    make_fact(actor, "Staging lighthouse listens on port 5544")
+    again = claude.prompt("On which port does the staging lighthouse listen?")
+    make_fact(actor, "The staging lighthouse listens on port 5545.")
+    changed = claude.prompt("On which port does the staging lighthouse listen?")
+
+    assert again == ""
+    assert "5545" in changed
+    assert "5544" not in changed
+
+
 def test_where_no_start_was_reported_the_first_prompt_brings_the_context(actor):
     make_fact(actor, "Deploys on Mondays.")
 
