@@ -31,7 +31,8 @@ class AgentEngine(Engine):
     def find_template(self, name: str, dirs: Any = None, skip: list[Origin] | None = None) -> tuple[Template, Origin]:
         """Return a template, with each of its variables made one that is printed for agents."""
         template, origin = super().find_template(name, dirs, skip)
-        return _with_agent_nodes(template), origin
+        # Loaded templates are kept, and asked for at each rendering: going through their nodes took as long as that.
+        return template if hasattr(template, "is_told") else _with_agent_nodes(template), origin
 
     def from_string(self, template_code: str) -> Template:
         """Return the same of a template that stands in no file."""
@@ -39,12 +40,10 @@ class AgentEngine(Engine):
 
 
 def _with_agent_nodes(template: Template) -> Template:
-    # Loaded templates are kept, and asked for at each rendering: going through their nodes took as long as that.
-    if not getattr(template, "is_told", False):
-        nodes = template.nodelist if isinstance(template.nodelist, NodeList) else NodeList()
-        for node in nodes.get_nodes_by_type(VariableNode):
-            node.__class__ = AgentNode
-        template.is_told = True  # type: ignore[attr-defined]
+    nodes = template.nodelist if isinstance(template.nodelist, NodeList) else NodeList()
+    for node in nodes.get_nodes_by_type(VariableNode):
+        node.__class__ = AgentNode
+    template.is_told = True  # type: ignore[attr-defined]
     return template
 
 

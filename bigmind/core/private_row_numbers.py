@@ -8,7 +8,7 @@ Rows from before this have an id below the first block, which is their number to
 still means the same. Decision 0032 has what was considered.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal, LiteralString, overload
 
 from django.db import transaction
@@ -33,6 +33,11 @@ def number_of(id: None) -> None: ...
 def number_of(id: int | None) -> int | None:
     """Return what the owner of a row calls it by; that of a shared row is its id."""
     return None if id is None else id % _BLOCK
+
+
+def numbers_of(ids: Iterable[int]) -> list[int]:
+    """Return the same of several ids."""
+    return [id % _BLOCK for id in ids]
 
 
 def number_in(id: str) -> str:

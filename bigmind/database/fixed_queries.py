@@ -70,16 +70,13 @@ class FixedQuery:
         self._compiled = load_once(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else "", keeps_plan))
 
     def __call__(self, *values: Any) -> list[Any]:
-        return self._compile(values).rows(values)
+        return self._compiled(*_forms_of(values)).rows(values)
 
     def statement(self, *values: Any) -> tuple[Repeated, tuple[Any, ...]]:
         """Return the SQL for these values, of which sessions keep the plan, with its parameters; ask nothing."""
-        made = self._compile(values)
+        made = self._compiled(*_forms_of(values))
         assert isinstance(made.sql, Repeated)
         return made.sql, made.parameters(values)
-
-    def _compile(self, values: Values) -> "_Compiled":
-        return self._compiled(*_forms_of(values))
 
 
 def pad(values: Sequence[str]) -> list[str]:
@@ -178,6 +175,8 @@ def _source_of(parameter: Any, marks: Mapping[int, Any], used: set[int]) -> Call
         return None
     used.add(at)
     mark, kind = marks[at], type(parameter)
+    if kind is type(mark) and parameter == mark:
+        return itemgetter(at)
     if kind is datetime:
         return lambda values: values[at] + (parameter - mark)
     if kind is date:

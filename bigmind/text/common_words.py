@@ -136,5 +136,9 @@ def is_common(word: str) -> bool:
     """Whether a word in lower case is a common English one, or one of its forms (deploys, deployed, deploying)."""
     if word in COMMON_WORDS:
         return True
-    stems = (word.removesuffix(ending) for ending in COMMON_ENDINGS if word.endswith(ending))
-    return any(len(stem) > 2 and (stem in COMMON_WORDS or f"{stem}e" in COMMON_WORDS) for stem in stems)
+    for ending in COMMON_ENDINGS:
+        if word.endswith(ending):
+            stem = word.removesuffix(ending)
+            if len(stem) > 2 and (stem in COMMON_WORDS or f"{stem}e" in COMMON_WORDS):
+                return True
+    return False

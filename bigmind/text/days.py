@@ -1,5 +1,6 @@
 """Days as people read them: each moment is on a day of the calendar in the zone of the reader, not in that of UTC."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from django.utils import timezone
@@ -19,3 +20,12 @@ def iso_day(moment: datetime) -> str:
         return timezone.localtime(moment).isoformat()[:10]
     except OverflowError:
         return moment.isoformat()[:10]
+
+
+def iso_days(moments: Sequence[datetime]) -> list[str]:
+    """Return the days that several moments are on so."""
+    zone = timezone.get_current_timezone()
+    try:
+        return [moment.astimezone(zone).isoformat()[:10] for moment in moments]
+    except OverflowError:
+        return [*map(iso_day, moments)]

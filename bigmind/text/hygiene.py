@@ -44,8 +44,9 @@ FOLDED_CHARS = 200
 LONG_TICKS = re.compile("`{100,}")
 MARKDOWN_OPENER = re.compile(r"^(\d{1,9}(?=[.)](?:\s|$))|(?=[#>[<]|[-+*](?:\s|$)|-{2}|[*_]{3}|`{3}|~{3}|=+$))")
 _SIGN = "!-\\[\\]-{}~¡-¬®-\u024f\u0370-\u052f‘-‟–—…"
-HARMLESS = re.compile(f"[A-Za-zÀ-\u024f\u0370-\u052f“(][{_SIGN}]*(?: [{_SIGN}]+)*")
-"""A line that begins with a letter, has single spaces and neither bars nor backslashes, as nearly all have."""
+HARMLESS = re.compile(f"(?:(?:[A-Za-zÀ-\u024f\u0370-\u052f“(]|[0-9]++(?![.)]))[{_SIGN}]*(?: [{_SIGN}]+)*)?")
+"""A line that begins with a letter or a number that numbers no list, has single spaces and neither bars nor
+backslashes, as nearly all have; or an empty one."""
 LIST_ITEM = re.compile(r"[-*+]\s+(?=\S)|\d{1,9}[.)]\s+(?=\S)")
 HEADING = re.compile(r"#{1,6}\s+(?=\S)")
 NESTED_SPACES = 6
@@ -53,8 +54,9 @@ NESTED_SPACES = 6
 LAST_BACKSLASHES = re.compile(r"(?<!\\)(\\++)(?=\||\Z)")
 
 
-NAME_CHARS = 60
-NAME_SIGNS = frozenset("._@+/:—–-")
+_WORD = re.compile(r"[\w.@+/:—–-]{1,60}")
+"""One word, such as a name, an address or a path: it cannot pass for a statement."""
+_FILLERS = str.maketrans("", "", " -_")
 INNER_QUOTES = str.maketrans("“”`", "‘’'")
 ECHOED_CHARS = 200
 """Of a name that an error repeats: no name that is stored is longer."""
@@ -212,8 +214,15 @@ def inline(text: str) -> str:
 
     It cannot open a heading, quotation, list, rule, code block or `[C142]` of its own, nor end the cell or the line.
     """
-    if HARMLESS.fullmatch(text):
-        return text
+    return text if HARMLESS.fullmatch(text) else _defuse(text)
+
+
+def inline_each(texts: Iterable[str]) -> list[str]:
+    """Return each of several texts so."""
+    return [text if HARMLESS.fullmatch(text) else _defuse(text) for text in texts]
+
+
+def _defuse(text: str) -> str:
     line = MARKDOWN_OPENER.sub(r"\1\\", one_line(show_hidden(text)))
     # A backslash that already stands before a bar, or before whatever follows the text, would undo the escape.
     return (LAST_BACKSLASHES.sub(r"\1\1", line) if "\\" in line else line).replace("|", r"\|")
@@ -225,10 +234,8 @@ def quote(text: str) -> str:
     One word needs none: it cannot pass for a statement. Everything else could read as if the server said it, such as a
     source that is called “approved by the board”.
     """
-    line = inline(text)
-    if not line or _is_word(line):
-        return line
-    return f"“{line.translate(INNER_QUOTES)}”"
+    line = text if HARMLESS.fullmatch(text) else _defuse(text)
+    return line if not line or _WORD.fullmatch(line) else f"“{line.translate(INNER_QUOTES)}”"
 
 
 def echo(text: object, *, limit: int = ECHOED_CHARS) -> str:
@@ -245,7 +252,7 @@ def echo(text: object, *, limit: int = ECHOED_CHARS) -> str:
 def mention(text: object, *, limit: int = ECHOED_CHARS) -> str:
     """Return the same; a single word stands without quotes, as with `quote`."""
     word = str(text)
-    return word if _is_word(word) else echo(word, limit=limit)
+    return word if _WORD.fullmatch(word) else echo(word, limit=limit)
 
 
 def mention_all(texts: Iterable[object]) -> str:
@@ -257,15 +264,6 @@ def echo_code(text: object, *, limit: int = ECHOED_CHARS) -> str:
     """Return what `echo` does, as code: for options, values and paths, whose every sign matters."""
     line = one_line(show_hidden(str(text))).replace("`", "'")
     return f"`{line if len(line) <= limit else f'{line[: limit - 1]}…'}`"
-
-
-def _is_word(line: str) -> bool:
-    if not 0 < len(line) <= NAME_CHARS:
-        return False
-    rest = line
-    for sign in NAME_SIGNS:
-        rest = rest.replace(sign, "")
-    return not rest or rest.isalnum()
 
 
 def markdown_lines(text: str) -> list[str]:
@@ -321,7 +319,7 @@ def fold_name(name: str) -> str:
     """Return what a name is looked up by: case, spaces, hyphens and underscores do not matter, other signs do."""
     folded = one_line(unicodedata.normalize("NFKC", name)).casefold()
     # Some characters become eighteen: what is looked up must not outgrow what a name may be.
-    return ("".join(char for char in folded if char not in " -_") or folded)[:FOLDED_CHARS]
+    return (folded.translate(_FILLERS) or folded)[:FOLDED_CHARS]
 
 
 def digest(text: str) -> str:

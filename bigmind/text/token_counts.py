@@ -13,6 +13,7 @@ estimate is their sum, rounded up. The costs were fitted to three tokenizers; do
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise
 
@@ -125,6 +126,11 @@ def count_tokens(text: str) -> int:
     return -(-sum(map(COSTS.__getitem__, PIECE.findall(text))) // 100)
 
 
+def count_each(texts: Iterable[str]) -> list[int]:
+    """Return how many tokens each of several texts costs."""
+    return [-(-sum(map(COSTS.__getitem__, PIECE.findall(text))) // 100) for text in texts]
+
+
 def cut_to_tokens(text: str, budget: int) -> str:
     """Return the text, or as many of its first words as fit, with an ellipsis, into `budget` tokens.
 
@@ -139,6 +145,12 @@ def cut_to_tokens(text: str, budget: int) -> str:
     return text[: ends[fitting - 1]] + ELLIPSIS if fitting else ""
 
 
+def cut_each(texts: Iterable[str], budget: int) -> list[str]:
+    """Return each of several texts so."""
+    # No sign of ASCII costs more than a token.
+    return [text if len(text) <= budget and text.isascii() else cut_to_tokens(text, budget) for text in texts]
+
+
 def _cost(piece: str) -> int:
     """Return the cost of one piece, in hundredths of a token."""
     shown = piece.lstrip(" ")
@@ -149,7 +161,7 @@ def _cost(piece: str) -> int:
     if shown[0] in "0123456789":
         return max(100, 50 * len(shown)) + 100 * (shown != piece)
     if parts := WORD_PARTS.findall(shown):
-        return sum(_word_cost(part, in_sentence=shown != piece and not at) for at, part in enumerate(parts))
+        return sum([_word_cost(part, in_sentence=shown != piece and not at) for at, part in enumerate(parts)])
     if shown.isascii():
         changes = sum(before != one for before, one in pairwise(shown))
         repeated = sum(3 if one in RULED else 25 for before, one in pairwise(shown) if before == one)
@@ -165,7 +177,7 @@ def _word_cost(word: str, *, in_sentence: bool) -> int:
     in that form.
     """
     small = word.lower()
-    accents = sum(_character_cost(letter) for letter in word if not letter.isascii())
+    accents = 0 if word.isascii() else sum([_character_cost(letter) for letter in word if not letter.isascii()])
     if len(word) == 1:
         return 100 + accents
     if word.isupper():
@@ -181,7 +193,7 @@ def _word_cost(word: str, *, in_sentence: bool) -> int:
 def _strange_triples(word: str) -> int:
     """Count the sequences of three letters, with `^` for the beginning of the word, that no common word has."""
     marked = f"^{word}"
-    return sum(marked[at : at + 3] not in FAMILIAR for at in range(len(marked) - 2))
+    return sum([marked[at : at + 3] not in FAMILIAR for at in range(len(marked) - 2)])
 
 
 @lru_cache(maxsize=4096)

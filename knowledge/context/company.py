@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
@@ -15,9 +15,9 @@ from django.db.models import Q, QuerySet
 from accounts.actor import Actor
 from bigmind.database.fixed_queries import FixedQuery, pad
 from bigmind.text.hygiene import inline, quote
-from bigmind.text.token_counts import count_tokens, cut_to_tokens
+from bigmind.text.token_counts import count_tokens, cut_each, cut_to_tokens
 from knowledge.context.budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADING_TOKENS, PART_BUDGETS
-from knowledge.context.facts import ITEM_CHARS, line_start, name_project
+from knowledge.context.facts import ITEM_CHARS, line_starts, name_project
 from knowledge.context.lines import ContextLine, ContextPart
 from knowledge.exposures.context_receipts import why_company
 from knowledge.exposures.exposures import comes_behind
@@ -43,19 +43,9 @@ class CompanyLine:
     source: str = ""
 
     @property
-    def labels(self) -> str:
-        """Whether it was verified lately, and where it comes from if that is another BigMind."""
-        return f"{self.freshness}, {self.source}" if self.source else self.freshness
-
-    @property
-    def opening(self) -> str:
-        """What precedes its content."""
-        return f"- **[{self.category}]** [{self.handle}] ({self.labels}) {quote(self.title)}: "
-
-    @property
     def markdown(self) -> str:
         """The line as the agent reads it."""
-        return f"{self.opening}{self.content}"
+        return f"{_opening(self)}{self.content}"
 
     @cached_property
     def tokens(self) -> int:
@@ -94,7 +84,13 @@ class CompanyRow(NamedTuple):
     @property
     def source(self) -> str:
         """Where a copy comes from, in words."""
-        return CompanyServer(url=self.server_url, read_at=self.server_read_at).said if self.server_url else ""
+        return inline(CompanyServer(url=self.server_url, read_at=self.server_read_at).said) if self.server_url else ""
+
+
+def _opening(entry: CompanyLine | CompanyRow) -> str:
+    """Return what precedes the content: handle, title, whether it was verified lately and where it comes from."""
+    labels = f"{entry.freshness}, {entry.source}" if entry.source else entry.freshness
+    return f"- **[{entry.category}]** [{entry.handle}] ({labels}) {quote(entry.title)}: "
 
 
 Entry = TypeVar("Entry", CompanyEntry, CompanyRow)
@@ -104,41 +100,72 @@ def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[di
     """Return the parts of company knowledge and of decisions to tell, and how many entries are approved."""
     relevant = most_relevant(project, topics)
     known = len(relevant) if len(relevant) < READ_PER_GROUP else CompanyEntry.objects.approved().count()
-    entries = [_company_item(entry, project, topics) for entry in relevant[:ENTRIES_SHOWN]]
-    decisions = [
-        _decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
+    entries = _company_items(relevant[:ENTRIES_SHOWN], project, topics)
+    decided = [
+        Decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
         for entry in decisions_to_tell(actor, most=DECISIONS_READ)
     ]
-    decisions += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
+    decided += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     most = COMPANY_TOKENS - HEADING_TOKENS
     parts = {
         "company": ContextPart("G", entries, *PART_BUDGETS["company"], most=most),
-        "decisions": ContextPart("G", decisions, *PART_BUDGETS["decisions"]),
+        "decisions": ContextPart("G", _decision_lines(decided), *PART_BUDGETS["decisions"]),
     }
     return parts, known
 
 
-def _company_item(entry: CompanyRow, project: str, topics: Sequence[str]) -> ContextLine:
-    line, elsewhere = company_line(entry), name_project(entry.project, project)
-    content, why = line_start(entry.content), why_company(entry, project, topics)
-    after = f" ({elsewhere})" if elsewhere else ""
-    return ContextLine("company", str(line.id), line.opening, content, after, why, shown=line.content)
+def _company_items(entries: Sequence[CompanyRow], project: str, topics: Sequence[str]) -> list[ContextLine]:
+    """Return the lines of entries, the text of each shortened to what a line may cost."""
+    contents = line_starts([entry.content for entry in entries])
+    shorter = cut_each(contents, COMPANY_ITEM_TOKENS - 40)
+    return [
+        ContextLine(
+            "company",
+            str(entry.pk),
+            f"{_opening(entry)}{f'({elsewhere}) ' if elsewhere else ''}",
+            content,
+            why=partial(why_company, entry, project, topics),
+            shown=shown,
+        )
+        for entry, content, shown in zip(entries, contents, shorter, strict=True)
+        for elsewhere in [name_project(entry.project, project)]
+    ]
 
 
-def _decision(entry: CompanyEntry, status: str, by: str, notes: str, *, is_elsewhere: bool = False) -> ContextLine:
-    title, who = quote(cut_to_tokens(entry.title, 30)), quote(cut_to_tokens(by, 15))
-    text = f"- [{entry.handle}] {title}: {status.lower()} by {who}" + (": " if notes else "")
-    why = "decided since the last session"
-    return ContextLine("decision", str(entry.pk), text, line_start(notes), why=why, is_elsewhere=is_elsewhere)
+class Decision(NamedTuple):
+    """What was decided about a proposal; `is_elsewhere`: by the company server that it was sent to."""
+
+    entry: CompanyEntry
+    status: str
+    by: str
+    notes: str
+    is_elsewhere: bool = False
 
 
-def _decision_elsewhere(dispatch: Dispatch) -> ContextLine:
+def _decision_lines(decisions: Sequence[Decision]) -> list[ContextLine]:
+    titles = cut_each([one.entry.title for one in decisions], 30)
+    names = cut_each([one.by for one in decisions], 15)
+    notes = line_starts([one.notes for one in decisions])
+    return [
+        ContextLine(
+            "decision",
+            str(one.entry.pk),
+            f"- [C{one.entry.pk}] {quote(title)}: {one.status.lower()} by {quote(name)}{': ' if said else ''}",
+            said,
+            why="decided since the last session",
+            is_elsewhere=one.is_elsewhere,
+        )
+        for one, title, name, said in zip(decisions, titles, names, notes, strict=True)
+    ]
+
+
+def _decision_elsewhere(dispatch: Dispatch) -> Decision:
     """Return the company server's decision about a proposal that was sent to it."""
     host = dispatch.server.host
     if dispatch.refused_at:
-        return _decision(dispatch.entry, "not taken", host, dispatch.error, is_elsewhere=True)
+        return Decision(dispatch.entry, "not taken", host, dispatch.error, is_elsewhere=True)
     by = f"{dispatch.decided_by or 'a curator'} at {host}"
-    return _decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
+    return Decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
 def company_lines(entries: Iterable[CompanyEntry], line_of: Callable[[CompanyEntry], CompanyLine]) -> list[CompanyLine]:
@@ -202,7 +229,7 @@ def by_relevance(entries: Iterable[Entry], project: str, topics: Sequence[str]) 
 
     Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
     """
-    ranked = sorted(entries, key=relevance_to(project, topics))
+    ranked = rank(entries, project, topics)
     proofs = [one if isinstance(one, CompanyRow) else getattr(one, "proof", None) for one in ranked]
     behind = {
         one.pk for one, proof in zip(ranked, proofs, strict=True) if proof and proof.answered and comes_behind(proof)
@@ -210,12 +237,12 @@ def by_relevance(entries: Iterable[Entry], project: str, topics: Sequence[str]) 
     return sorted(ranked, key=lambda entry: entry.pk in behind) if behind else ranked
 
 
-def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry | CompanyRow], tuple[float, ...]]:
-    """Return the sort key of entries for a session of this project and these topics."""
+def rank(entries: Iterable[Entry], project: str, topics: Sequence[str]) -> list[Entry]:
+    """Put entries so by what they are about alone."""
     named = {topic.casefold() for topic in topics}
     mentions = re.compile("|".join(map(re.escape, named))).search
-
-    def key(entry: CompanyEntry | CompanyRow) -> tuple[float, ...]:
+    found, places = [*entries], list[tuple[Any, ...]]()
+    for at, entry in enumerate(found):
         is_about = named and (
             not named.isdisjoint(map(str.casefold, entry.topics))
             or mentions(f" {entry.title}\n{entry.content} ".casefold())
@@ -223,9 +250,8 @@ def relevance_to(project: str, topics: Sequence[str]) -> Callable[[CompanyEntry 
         relevance = 2 * bool(project and entry.project == project) + bool(is_about)
         elsewhere = bool(entry.project and entry.project != project)
         fresh = entry.verified_at.timestamp() if entry.verified_at else 0.0
-        return elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0
-
-    return key
+        places.append((elsewhere - relevance, -entry.importance, -fresh, entry.pk or 0, at))
+    return [found[at] for *_, at in sorted(places)]
 
 
 def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:

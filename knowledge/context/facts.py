@@ -18,10 +18,10 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import Profile
-from bigmind.core.private_row_numbers import number_of
+from bigmind.core.private_row_numbers import numbers_of
 from bigmind.database.fixed_queries import FixedQuery, pad
-from bigmind.text.days import iso_day
-from bigmind.text.hygiene import inline, normalise, quote
+from bigmind.text.days import iso_days
+from bigmind.text.hygiene import inline, inline_each, normalise, quote
 from bigmind.text.token_counts import cut_to_tokens
 from knowledge.context.budget import PART_BUDGETS
 from knowledge.context.line_ranking import DIRECTIVES, ContextFact, LineRanking, tells_to
@@ -48,6 +48,12 @@ FACT_PARTS = ("identity", "constraint", "preference", WORK)
 def line_start(text: str, chars: int = ITEM_CHARS, shown: Callable[[str], str] = inline) -> str:
     """Return as much of a text as could ever be shown: counting the tokens of megabytes would take seconds."""
     return shown(text[:chars]) + ("…" if len(text) > chars else "")
+
+
+def line_starts(texts: Sequence[str]) -> list[str]:
+    """Return as much of each of several texts so."""
+    starts = inline_each([text[:ITEM_CHARS] for text in texts])
+    return [f"{start}…" if len(text) > ITEM_CHARS else start for start, text in zip(starts, texts, strict=True)]
 
 
 def distance(of: str, project: str) -> int:
@@ -87,19 +93,20 @@ def fact_parts(
             "1",
             (ranking.rank(found, cited) if name == WORK else _standing(found, ranking.project))[:MOST_LINES],
             *PART_BUDGETS[name],
-            make=partial(_line_of, part=name, ranking=ranking, cited=cited, against=against),
+            make=partial(_lines_of, part=name, ranking=ranking, cited=cited, against=against),
         )
         for name, found in of_part.items()
     }
 
 
 def _find_pairs(facts: Iterable[ContextFact]) -> dict[int, list[int]]:
-    """Return for each fact which others of these it may contradict."""
-    pairs: dict[int, list[int]] = {fact.pk: [] for fact in facts}
-    for fact in facts:
-        if fact.contradicted_by_id in pairs:
-            pairs[fact.pk].append(fact.contradicted_by_id)
-            pairs[fact.contradicted_by_id].append(fact.pk)
+    """Return for each fact that may contradict others of these, which."""
+    newer = {fact.pk: fact.contradicted_by_id for fact in facts if fact.contradicted_by_id}
+    known, pairs = {fact.pk for fact in facts} if newer else (), dict[int, list[int]]()
+    for one, other in newer.items():
+        if other in known:
+            pairs.setdefault(one, []).append(other)
+            pairs.setdefault(other, []).append(one)
     return pairs
 
 
@@ -118,31 +125,37 @@ def _standing(facts: Iterable[ContextFact], project: str) -> list[ContextFact]:
     return [newest[at] for at in sorted(range(len(newest)), key=places.__getitem__)]
 
 
-def _line_of(
-    fact: ContextFact, *, part: str, ranking: LineRanking, cited: Collection[str], against: Mapping[int, Iterable[int]]
-) -> ContextLine:
-    """Return the line of a fact: its text, with handle, another project, date, and what makes it doubtful."""
-    ends = [day for day in (fact.valid_until, fact.replaced_from) if day]
-    doubt = why_doubtful(fact.start)
-    about = [
-        f"F{number_of(fact.pk)}",
-        name_project(fact.project, ranking.project) if fact.project != ranking.project else "",
-        iso_day(datetime.fromtimestamp(fact.created, UTC)) if fact.category in DATED and not fact.valid_from else "",
-        say_validity(fact.valid_from, min(ends, default=None)) if fact.valid_from or ends else "",
-        "stale: its code changed" if fact.is_false else "",
-        doubt,
-    ]
-    for other in against[fact.pk]:
-        about.append(f"may contradict F{number_of(other)}")
-    return ContextLine(
-        "fact",
-        str(fact.pk),
-        f"- **[{fact.category}]** ",
-        line_start(fact.start),
-        f" ({', '.join(filter(None, about))})",
-        partial(_why, fact, part, ranking, cited),
-        is_spare=bool(doubt),
-    )
+def _lines_of(
+    facts: Sequence[ContextFact],
+    *,
+    part: str,
+    ranking: LineRanking,
+    cited: Collection[str],
+    against: Mapping[int, Iterable[int]],
+) -> list[ContextLine]:
+    """Return the lines of facts: the text, with handle, another project, date, and what makes it doubtful."""
+    lines = []
+    numbers, texts = numbers_of([fact.pk for fact in facts]), line_starts([fact.start for fact in facts])
+    days = iso_days([datetime.fromtimestamp(fact.created, UTC) for fact in facts])
+    for fact, number, day, text in zip(facts, numbers, days, texts, strict=True):
+        about = [f"F{number}"]
+        if fact.project and fact.project != ranking.project:
+            about.append(name_project(fact.project, ranking.project))
+        if fact.category in DATED and not fact.valid_from:
+            about.append(day)
+        if fact.valid_from or fact.valid_until or fact.replaced_from:
+            ends = min(filter(None, (fact.valid_until, fact.replaced_from)), default=None)
+            about.append(say_validity(fact.valid_from, ends))
+        if fact.is_false:
+            about.append("stale: its code changed")
+        if doubt := why_doubtful(fact.start):
+            about.append(doubt)
+        if others := against.get(fact.pk):
+            about += [f"may contradict F{other}" for other in numbers_of(others)]
+        opening = f"- **[{fact.category}]** ({', '.join(about)}) "
+        why = partial(_why, fact, part, ranking, cited)
+        lines.append(ContextLine("fact", str(fact.pk), opening, text, why=why, is_spare=bool(doubt)))
+    return lines
 
 
 def _why(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[str]) -> str:

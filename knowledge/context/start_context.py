@@ -27,9 +27,9 @@ from bigmind.core.argument_types import Project
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
 from bigmind.database.fixed_queries import FixedQuery
-from bigmind.text.days import iso_day
-from bigmind.text.hygiene import Told, inline, markdown_lines
-from bigmind.text.token_counts import count_tokens, cut_to_tokens
+from bigmind.text.days import iso_day, iso_days
+from bigmind.text.hygiene import Told, inline, inline_each, markdown_lines
+from bigmind.text.token_counts import count_tokens, cut_each, cut_to_tokens
 from knowledge.argument_types import SESSION_NAME, Topics
 from knowledge.context.budget import (
     FRAME_TOKENS,
@@ -46,6 +46,7 @@ from knowledge.context.facts import (
     distance,
     fact_parts,
     line_start,
+    line_starts,
     name_project,
     read_facts,
 )
@@ -78,7 +79,7 @@ CITED_READ = 200
 SESSIONS_READ = 50
 IN_PROGRESS, AMONG_LAST = "in progress", "among the last"
 SEVERAL = {"facts": FACT_PARTS, "standing": TASTE_AND_RULE}
-_BY_AGE = attrgetter("started_at", "pk")
+_BY_AGE, _MARKDOWN = attrgetter("started_at", "pk"), attrgetter("markdown")
 COUNTED = ("facts", "standing", "sessions", "hypotheses")
 
 SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as fit.")]
@@ -112,13 +113,13 @@ class Context:
 
     def render(self) -> "Context":
         """Write down what is chosen by now."""
-        chosen = {name: part.chosen for name, part in self.parts.items()}
+        chosen = {name: part.chosen if part.kept else [] for name, part in self.parts.items()}
         for several, names in SEVERAL.items():
             chosen[several] = [line for name in names for line in chosen.get(name, [])]
         read = {name: len(part.rows) for name, part in self.parts.items()}
         self.left = {name: known - len(chosen[name]) for name, known in (read | self.known).items()}
         self.chosen = chosen
-        text = {name: Told("\n".join([line.markdown for line in lines])) for name, lines in chosen.items() if lines}
+        text = {name: Told("\n".join(map(_MARKDOWN, lines))) for name, lines in chosen.items() if lines}
         reply = {"context": self, "chosen": text, "left": self.left}
         self.markdown = render_to_string("agent/context.md", reply, using="agent").strip() + "\n"
         self.tokens = count_tokens(self.markdown)
@@ -301,8 +302,8 @@ def profile_parts(profile: Profile) -> dict[str, ContextPart]:
     shorter = "\n".join(map(_by_sentences, profile.preferences.splitlines()))
     role = [ContextLine("profile", "role", "**Role:** ", inline(profile.role))] if profile.role else []
     preferences = [
-        ContextLine("profile", "preferences", *_opening(line), is_first=tells_to(line) == 2)
-        for line in markdown_lines(shorter)
+        ContextLine("profile", "preferences", *_opening(line), place=place)
+        for place, line in sorted(enumerate(markdown_lines(shorter)), key=lambda one: tells_to(one[1]) != 2)
     ]
     pinned = [ContextLine("profile", "pinned", "- Pinned: ", line_start(fact)) for fact in profile.pinned_facts]
     return {
@@ -361,12 +362,11 @@ def _hypotheses(actor: Actor, project: str, *, known: int) -> ContextPart:
         ContextLine(
             "hypothesis",
             str(belief.pk),
-            "- ",
-            line_start(belief.hypothesis),
-            f" (H{belief.number}, {belief.confidence:.0%} sure, {iso_day(belief.created_at)}"
+            f"- (H{belief.number}, {belief.confidence:.0%} sure, {iso_day(belief.created_at)}"
             f"{', '.join(['', *filter(None, [name_project(belief.project, project)])])}"
-            f"{', due: did it turn out so?' if belief.is_due else ''})",
-            "due" if belief.is_due else "not resolved yet",
+            f"{', due: did it turn out so?' if belief.is_due else ''}) ",
+            line_start(belief.hypothesis),
+            why="due" if belief.is_due else "not resolved yet",
             is_spare=distance(belief.project, project) == 2 and bool(project),
         )
         for belief in ordered
@@ -439,21 +439,27 @@ def _session_part(sessions: Iterable[ContextSession], project: str) -> ContextPa
     """Return the sessions by date. Those of other projects wait for room if this one has its own."""
     newest = sorted(sessions, key=_BY_AGE, reverse=True)
     has_own = bool(project) and project in [session.project for session in newest]
-    make = partial(_session_line, project=project, has_own=has_own)
+    make = partial(_session_lines, project=project, has_own=has_own)
     return ContextPart("1", newest, *PART_BUDGETS["sessions"], make=make)
 
 
-def _session_line(session: ContextSession, *, project: str, has_own: bool) -> ContextLine:
-    """Return the row of a session: its day, its headline, its topics and its outcome."""
-    day, handle = iso_day(session.started_at), f"S{session.number}"
-    topics = cut_to_tokens(inline(",".join(session.topics[:6])), 30) or "—"
-    elsewhere = f" ({name_project(session.project, project)})" if session.project not in {"", project} else ""
-    is_spare = has_own and session.project not in {"", project}
-    if session.ended_at is None:
-        row = f"| {day} | 🟡 **[in progress]** `{handle}`{elsewhere} | {topics} | (session not yet closed) |"
-        return ContextLine("session", str(session.pk), row, "", why=IN_PROGRESS, is_spare=is_spare)
-    headline = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else inline(session.one_liner) or "(no headline)"
-    mark = f" 📄 `{handle}`" if session.has_summary else ""
-    row = f"| {day} | {cut_to_tokens(headline, ITEM_TOKENS)}{mark}{elsewhere} | {topics} | "
-    outcome = line_start(session.outcome) or "—"
-    return ContextLine("session", str(session.pk), row, outcome, " |", AMONG_LAST, is_spare=is_spare)
+def _session_lines(sessions: Sequence[ContextSession], *, project: str, has_own: bool) -> list[ContextLine]:
+    """Return the rows of sessions: day, headline, topics and outcome."""
+    topics = cut_each(inline_each([",".join(session.topics[:6]) for session in sessions]), 30)
+    headlines = cut_each(inline_each([session.one_liner or "(no headline)" for session in sessions]), ITEM_TOKENS)
+    outcomes = line_starts([session.outcome for session in sessions])
+    days, lines = iso_days([session.started_at for session in sessions]), []
+    for session, day, about, headline, outcome in zip(sessions, days, topics, headlines, outcomes, strict=True):
+        is_other = session.project not in {"", project}
+        elsewhere = f" ({name_project(session.project, project)})" if is_other else ""
+        if session.ended_at is None:
+            said = f"🟡 **[in progress]** `S{session.number}`{elsewhere}"
+            text, closing = "", "(session not yet closed) |"
+        else:
+            mark = f" 📄 `S{session.number}`" if session.has_summary else ""
+            shown = AUTO_CLOSED if session.one_liner == AUTO_CLOSED else headline
+            said, text, closing = f"{shown}{mark}{elsewhere}", outcome or "—", " |"
+        row = f"| {day} | {said} | {about or '—'} | "
+        why = AMONG_LAST if session.ended_at else IN_PROGRESS
+        lines.append(ContextLine("session", str(session.pk), row, text, closing, why, is_spare=has_own and is_other))
+    return lines

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from knowledge.context.company import ENTRIES_SHOWN, READ_PER_GROUP, company_line, relevance_to
+from knowledge.context.company import ENTRIES_SHOWN, READ_PER_GROUP, company_line, rank
 from knowledge.exposures.exposures import find_demoted
 from knowledge.kb.company import select_approved_entries
 from knowledge.models import CompanyEntry
@@ -91,7 +91,7 @@ class _StartRanking:
         groups += [lambda one: one.project == project] if project else []
         groups += [lambda one: not set(topics).isdisjoint(one.topics)] if topics else []
         candidates = {one.pk: one for group in groups for one in islice(filter(group, self.entries), READ_PER_GROUP)}
-        ranked = sorted(candidates.values(), key=relevance_to(project, topics))
+        ranked = rank(candidates.values(), project, topics)
         return sorted(ranked, key=lambda one: one.pk in self.behind)[:ENTRIES_SHOWN]
 
     def _cost(self, entry: CompanyEntry) -> int:
