@@ -102,7 +102,7 @@ def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[di
     known = len(relevant) if len(relevant) < READ_PER_GROUP else CompanyEntry.objects.approved().count()
     entries = _company_items(relevant[:ENTRIES_SHOWN], project, topics)
     decided = [
-        Decision(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
+        DecisionToTell(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
         for entry in decisions_to_tell(actor, most=DECISIONS_READ)
     ]
     decided += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
@@ -132,7 +132,7 @@ def _company_items(entries: Sequence[CompanyRow], project: str, topics: Sequence
     ]
 
 
-class Decision(NamedTuple):
+class DecisionToTell(NamedTuple):
     """What was decided about a proposal; `is_elsewhere`: by the company server that it was sent to."""
 
     entry: CompanyEntry
@@ -142,7 +142,7 @@ class Decision(NamedTuple):
     is_elsewhere: bool = False
 
 
-def _decision_lines(decisions: Sequence[Decision]) -> list[ContextLine]:
+def _decision_lines(decisions: Sequence[DecisionToTell]) -> list[ContextLine]:
     titles = cut_each([one.entry.title for one in decisions], 30)
     names = cut_each([one.by for one in decisions], 15)
     notes = line_starts([one.notes for one in decisions])
@@ -159,13 +159,13 @@ def _decision_lines(decisions: Sequence[Decision]) -> list[ContextLine]:
     ]
 
 
-def _decision_elsewhere(dispatch: Dispatch) -> Decision:
+def _decision_elsewhere(dispatch: Dispatch) -> DecisionToTell:
     """Return the company server's decision about a proposal that was sent to it."""
     host = dispatch.server.host
     if dispatch.refused_at:
-        return Decision(dispatch.entry, "not taken", host, dispatch.error, is_elsewhere=True)
+        return DecisionToTell(dispatch.entry, "not taken", host, dispatch.error, is_elsewhere=True)
     by = f"{dispatch.decided_by or 'a curator'} at {host}"
-    return Decision(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
+    return DecisionToTell(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
 def company_lines(entries: Iterable[CompanyEntry], line_of: Callable[[CompanyEntry], CompanyLine]) -> list[CompanyLine]:
