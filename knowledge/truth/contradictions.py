@@ -461,7 +461,9 @@ def _lets_others(pair: _Pair) -> bool:
             if mine and not theirs and force == "never":
                 return True
             continue
-        is_for_all = other.has(said.EVERYONE | said.word_set("open offen ouvert abierta abierto"))
+        is_for_all = other.has(said.EVERYONE) or any(
+            one in said.OPEN and following in said.FOR for one, following in pairwise(other.plain)
+        )
         if mine and is_for_all and len(theirs) <= 2 and not _is_restricting(other):
             return True
         is_for_more = other.has(said.ALSO | said.ADDING) and bool(theirs)
@@ -527,6 +529,10 @@ def _is_other_value(pair: _Pair) -> bool:
         return False
     frames = [_frame_before(clause, own) for clause, own in zip(pair.clauses, pair.own, strict=True)]
     verb, place = frames[0]
+    # “The editor is Vim”, “we use Emacs as the editor”.
+    is_used_as = any(one in _BEING and other in _USING for (one, _), (other, _) in (frames, frames[::-1]))
+    if is_used_as and all(are_names) and len(pair.shared) >= 2:
+        return True
     if not place and verb not in _DIRECT:
         return False
     is_there = all(frame[0] in _BEING and frame[1] == place for frame in frames)

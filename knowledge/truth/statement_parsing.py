@@ -215,7 +215,7 @@ class Clause:
             if word in said.NEGATIONS or word.endswith(("n't", "n’t")) or (word == "plus" and self.has(_NE)):
                 longer = self.plain[at + 1] if at + 1 < len(self.plain) else ""
                 # “No longer than a day” and “may not exceed a day” bound something, and deny nothing.
-                is_bound = longer in {"later", "longer", "more"} and self.plain[at + 2 : at + 3] == ["than"]
+                is_bound = longer.endswith(("er", "ore", "ess")) and self.plain[at + 2 : at + 3] == ["than"]
                 if is_bound or longer == "exceed":
                     continue
                 if not (doubled and word in said.DOUBLED):

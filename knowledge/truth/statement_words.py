@@ -80,6 +80,9 @@ REMOVING = word_set(
 )
 """What is said to end is kept no longer: it denies as “no … stays” does."""
 RELATIVE = word_set("that which who whose qui")
+OPEN = word_set("open offen ouvert ouverte abierta abierto")
+FOR = word_set("to for fur a pour para")
+"""What “open” is followed by where it says for whom."""
 OF = word_set("of for from von fur aus des der de du del para")
 """What follows says of which of several something holds."""
 INSIDE = word_set(
@@ -148,7 +151,8 @@ writes geschrieben schreiben redigee escribe escriben / contact contacts ansprec
 warehouse lager entrepot almacen depot depots / order orders bestellung bestellungen commande commandes pedido
 pedidos / euro euros eur / dollar dollars usd / disaster notfall / answer antworte antworten repondre reponds /
 work works arbeite arbeitet arbeiten travaille travail trabajo trabaja / drill exercise / freeze froze frozen /
-begin began begun / bring brought / buy bought / teach taught / sell sold / send sent / server serveur servidor
+begin begins began begun start starts started starting / bring brought / buy bought
+/ teach taught / sell sold / send sent / server serveur servidor
 / high height / long length / wide width / deep depth / storage store / keep kept keeps behalten
 """
 """Words that are one for this, forms and languages."""

@@ -75,6 +75,9 @@ def test_no_rule_disagrees_with_itself() -> None:
         ("The billing service is owned by team Falcon.", "The billing service is owned by team Heron."),
         ("The office is in Dublin.", "The office is in Lisbon."),
         ("Answer in German.", "Answer in English."),
+        ("The night shift begins at 22:00.", "The night shift starts at 21:30."),
+        ("Empty crates are stacked no higher than ten.", "Empty crates may be stacked up to fifteen high."),
+        ("The ledger system is Nimbus.", "We use Kestrel as the ledger system."),
         ("Search indexes are rebuilt every Sunday.", "Search indexes are rebuilt every night."),
     ],
 )
@@ -88,6 +91,7 @@ def test_these_cannot_both_hold(older: str, newer: str) -> None:
         ("Never log tokens.", "Never log passwords unless masked."),
         ("Two-factor codes are required.", "Two-factor codes are not optional."),
         ("Backups run for 30 minutes.", "Backups run at 80 %."),
+        ("The canteen accepts cards only.", "The canteen is open from 11:30 to 14:00."),
         ("Trial accounts last 14 days.", "Trial accounts of partners last 30 days."),
         ("The report is sent every Sunday.", "The report is sent once a week."),
     ],
