@@ -505,6 +505,10 @@ def _excepts(pair: _Pair) -> bool:
 
 def _is_other_value(pair: _Pair) -> bool:
     """Whether another value stands in the same place of the same statement."""
+    # “The deputy of Ann is Ben” and “the deputy of Ben is Cem” are about two people.
+    here, there = pair.clauses
+    if here.subject and there.subject and (here.subject ^ there.subject) & here.names & there.names:
+        return False
     if any(clause.denials or clause.has(said.ALSO) for clause in pair.clauses) or not pair.shared:
         return False
     if not all(own and _is_one_value(clause, own) for clause, own in zip(pair.clauses, pair.own, strict=True)):

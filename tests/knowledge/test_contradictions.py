@@ -91,6 +91,7 @@ def test_these_cannot_both_hold(older: str, newer: str) -> None:
         ("Never log tokens.", "Never log passwords unless masked."),
         ("Two-factor codes are required.", "Two-factor codes are not optional."),
         ("Backups run for 30 minutes.", "Backups run at 80 %."),
+        ("The deputy of Doctor Lang is Doctor Weber.", "The deputy of Doctor Weber is Doctor Roth."),
         ("The canteen accepts cards only.", "The canteen is open from 11:30 to 14:00."),
         ("Trial accounts last 14 days.", "Trial accounts of partners last 30 days."),
         ("The report is sent every Sunday.", "The report is sent once a week."),
