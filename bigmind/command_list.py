@@ -47,20 +47,14 @@ COMMANDS: Mapping[str, Mapping[str, str]] = {
         "company_sync": "Sync with the company server now.",
         "kb_parse": "Turn documents into YAML to edit.",
         "kb_seed": "Import YAML files of entries into the knowledge base.",
-        "references_generate": "Generate references from a source, as JSON to review.",
+        "references_generate": "Generate references from a source, as JSON to review, or check sources.",
         "references_import": "Import references from a source.",
-        "references_validate": "Check documents before generating references from them.",
         "apps_export": "Export all app maps to a folder of YAML files.",
         "apps_import": "Import a folder of app maps.",
     },
     "Verify": {
-        "audit_verify": "Check that the audit log has not been altered.",
-        "curation_verify": "Check that the history of company knowledge has not been altered.",
+        "audit_verify": "Check that audit log, history of company knowledge and reports are unaltered.",
         "verify": "Find the entries that a code change makes false.",
-        "erasure_verify": "Check the signature of an erasure report.",
-    },
-    "Work on BigMind itself": {
-        "docs": "Write the generated documents, or check them.",
     },
 }
 ITSELF: Mapping[str, str] = {

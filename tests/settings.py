@@ -79,8 +79,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     _prepare()
 
 from bigmind.settings import *  # noqa: E402, F403
-from bigmind.settings import CACHES, DATABASES  # noqa: E402
+from bigmind.settings import CACHES, DATABASES, INSTALLED_APPS  # noqa: E402
 
+INSTALLED_APPS.append("devtools")  # The command `docs`, which writes the generated documents.
 if template := os.environ.get("PREPARED_TEMPLATE"):
     # A copy of the migrated database has nothing left to migrate.
     DATABASES["default"]["TEST"] = {"TEMPLATE": template, "MIGRATE": False}

@@ -296,7 +296,7 @@ def test_the_page_lists_reports_for_admins_and_for_others_their_own(client: Clie
 
 def _exit_code(report: str) -> int:
     try:
-        call_command("erasure_verify", report)
+        call_command("audit_verify", report)
     except CommandError as error:
         return error.returncode
     return 0

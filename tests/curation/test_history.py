@@ -88,14 +88,14 @@ def test_a_text_changed_past_the_history_is_found() -> None:
 
 def test_the_command_says_that_all_is_well_and_fails_when_it_is_not() -> None:
     entry, said = approved_entry(), StringIO()
-    call_command("curation_verify", stdout=said)
+    call_command("audit_verify", stdout=said)
     with past_the_guard():
         Review.objects.filter(entry=entry, number=2).update(notes="Forged.")
 
     with pytest.raises(CommandError, match="was altered"):
-        call_command("curation_verify", stdout=StringIO())
+        call_command("audit_verify", stdout=StringIO())
 
-    assert "2 rows checked, 0 broken" in said.getvalue()
+    assert "2 decisions checked, 0 broken" in said.getvalue()
 
 
 def test_what_is_decided_while_the_history_is_checked_is_no_alteration() -> None:

@@ -34,7 +34,6 @@ OURS = [
     "key_revoke",
     "sign_in_link",
     "op",
-    "docs",
 ]
 FACT = ("category=preference", "fact=Prefers pytest.")
 
@@ -197,7 +196,7 @@ def test_stale_documents_fail_the_check_and_are_written_anew(
 ) -> None:
     settings.BASE_DIR, one = tmp_path, Path("docs/operations.md")
     # All of them are made where `test_parity.py` checks those of the repository.
-    monkeypatch.setattr("bigmind.management.commands.docs.DOCUMENTS", {one: DOCUMENTS[one]})
+    monkeypatch.setattr("devtools.management.commands.docs.DOCUMENTS", {one: DOCUMENTS[one]})
 
     with pytest.raises(CommandError, match=r"Stale: docs/operations\.md"):
         run("docs", "--check")

@@ -57,7 +57,7 @@ def test_only_an_entry_that_changed_has_a_new_date(spec, tmp_path):
 
 
 def test_a_valid_document_passes_and_says_how_much_it_holds(spec):
-    report = json.loads(_run("references_validate", str(spec), "--json"))
+    report = json.loads(_run("references_generate", "--check", str(spec), "--json"))
 
     assert report == {"references": 1, "valid": True, "findings": []}
 
@@ -65,9 +65,9 @@ def test_a_valid_document_passes_and_says_how_much_it_holds(spec):
 def test_errors_fail_and_warnings_only_when_asked(spec):
     spec.write_text(json.dumps(document({"/users": {"get": {"responses": {"200": {"description": ""}}}}})))
 
-    told = _run("references_validate", str(spec))
+    told = _run("references_generate", "--check", str(spec))
     with pytest.raises(CommandError, match="1 of 1 findings") as strict:
-        _run("references_validate", str(spec), "--strict")
+        _run("references_generate", "--check", str(spec), "--strict")
 
     assert "warning: #/paths/~1users/get: It has neither summary nor description." in told
     assert strict.value.returncode == 1
@@ -92,7 +92,7 @@ def test_what_no_generator_recognises_is_refused_with_the_kinds(tmp_path):
 )
 def test_an_address_that_may_not_be_fetched_is_refused(address, refusal):
     with pytest.raises(CommandError, match=refusal):
-        _run("references_validate", address)
+        _run("references_generate", "--check", address)
 
 
 @pytest.mark.parametrize("kind", GENERATORS)
@@ -107,6 +107,6 @@ def test_a_document_of_over_five_hundred_operations_is_valid(tmp_path):
     file.write_text(json.dumps(large_document(600, schemas=20)))
 
     with pytest.raises(CommandError) as caught:
-        _run("references_validate", str(file), "--strict")
+        _run("references_generate", "--check", str(file), "--strict")
 
     assert "600 of 600 findings must be mended; 600 references were read." in str(caught.value)

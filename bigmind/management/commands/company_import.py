@@ -23,7 +23,7 @@ class Command(OperatorCommand):
     """
 
     changes_memory = True
-    examples = ("bigmind company_import shared/company/company.json", "bigmind curation_verify")
+    examples = ("bigmind company_import shared/company/company.json", "bigmind audit_verify")
     arguments = (
         argument("file", type=Path, help="The file company.json."),
         argument(

@@ -1,4 +1,4 @@
-"""Generate references from a source as JSON that people can review, edit and keep in git."""
+"""Generate references from a source as JSON that people can review, edit and keep in git, or check sources first."""
 
 import json
 from collections.abc import Iterable
@@ -7,27 +7,43 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from bigmind.management.base import NAMED, OperatorCommand, argument
+from bigmind.management.base import NAMED, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.parsers.reading import replace_text
 from knowledge.references.readers.curated import entry_of, generate, write_entries
 from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 from knowledge.references.readers.registry import Source, generator_for
+from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
+
+SHOWN = 50
 
 
 class Command(OperatorCommand):
-    """Generate references (commands, endpoints, …) from a source as JSON. Nothing is stored."""
+    """Generate references (commands, endpoints, …) from a source as JSON. Nothing is stored.
+
+    With --check, the sources are checked beside one another instead: OpenAPI documents, curated entries or others.
+    Exit code 0: no error (warnings are reported), 1: errors, 2: misused.
+    """
 
     arguments = (
-        *source_arguments(),
+        *source_arguments(many=True),
         argument("--out", type=Path, help="The JSON file to write. Default: standard output."),
+        argument("--check", action="store_true", help="Write nothing; report what would make the references wrong."),
+        argument("--strict", action="store_true", help="With --check: fail on warnings as well."),
     )
     examples = (
         "bigmind references_generate openapi.yaml --out api-endpoints.json",
         "bigmind references_generate https://api.example.com/openapi.json",
+        "bigmind references_generate --check content/*.json --strict",
+        "curl -s https://example.com/openapi.json | bigmind references_generate --check - --json",
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["check"]:
+            self._check(options)
+            return
+        if len(options["sources"]) > 1:
+            raise usage_error("References are generated from one source at a time; --check takes several.")
         (source,) = sources_of(options)
         generated = generator_for(source, options["kind"]).generate(source)
         if not generated.drafts:
@@ -42,9 +58,28 @@ class Command(OperatorCommand):
             self.stdout.write(written, ending="")
         self._print_problems(generated)
 
+    def _check(self, options: dict[str, Any]) -> None:
+        drafts, found = list[ReferenceDraft](), list[DraftFinding]()
+        for source in sources_of(options):
+            generated, of_source = findings_in(source, options["kind"])
+            drafts += generated.drafts
+            found += of_source
+        found += findings_among(drafts)
+        errors = [finding for finding in found if finding.severity is Severity.ERROR or options["strict"]]
+        if options["json"]:
+            rows = [finding.model_dump(mode="json") for finding in found]
+            self.print_json({"references": len(drafts), "valid": not errors, "findings": rows})
+        else:
+            ordered = sorted(found, key=lambda finding: finding.severity)
+            lines = [f"{finding.severity}: {finding.where}: {finding.says}" for finding in ordered]
+            self.print_some(lines, self.stdout.write, most=SHOWN)
+        if errors:
+            raise Refused(f"{len(errors)} of {len(found)} findings must be mended; {len(drafts)} references were read.")
+        self.remark(f"{len(drafts)} references, {len(found)} warnings, no errors.")
+
     def _print_problems(self, generated: Generated) -> None:
         problems = [f"{problem.where}: {problem.says}" for problem in generated.problems]
-        self.print_some(problems, self.remark, named_by="references_validate")
+        self.print_some(problems, self.remark, named_by="references_generate --check")
         if generated.passed_over:
             self.remark(f"Not read: {', '.join(generated.passed_over[:NAMED])}.")
 

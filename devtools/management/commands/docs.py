@@ -6,27 +6,21 @@ from typing import Any
 from django.conf import settings
 
 from bigmind.management.base import OperatorCommand, Refused, argument
-
-try:
-    from devtools.documents import DOCUMENTS
-except ModuleNotFoundError:  # An installation has no documents to write.
-    DOCUMENTS = {}
+from devtools.documents import DOCUMENTS
 
 
 class Command(OperatorCommand):
     """Write the generated documents: operations, settings, and the contract of the wire."""
 
-    examples = ("bigmind docs", "bigmind docs --check")
+    examples = ("python manage.py docs", "python manage.py docs --check")
     arguments = (argument("--check", action="store_true", help="Write nothing; fail if a document is out of date."),)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if not DOCUMENTS:
-            raise Refused("The documents are those of a checkout of BigMind; this is an installation.")
         root = Path(settings.BASE_DIR)
         wanted = {path: generate() for path, generate in DOCUMENTS.items()}
         stale = [path for path, text in wanted.items() if _read(root / path) != text]
         if options["check"] and stale:
-            raise Refused(f"Stale: {', '.join(map(str, stale))}. Run `bigmind docs` and look at the difference.")
+            raise Refused(f"Stale: {', '.join(map(str, stale))}. Run `make docs` and look at the difference.")
         for path in stale:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(wanted[path])
