@@ -39,8 +39,8 @@ LONG_TESTS := $(addprefix tests/,backup embedded growing scrub accounts/test_sso
 # And what is about hostile input, thousands of rows, or how time grows with a text.
 SLOW_WORDS := -k "not hostile and not thousand and not time_grows"
 
-# Three processes keep two cores busy with browsers and servers; four took longer.
-PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 3 // 2)')
+# Tests that start servers, clusters and browsers wait for half of their time: two processes keep one core busy.
+PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(os.cpu_count() * 2)')
 # A file stays in one process, which makes its world once; files of one folder follow each other and share a browser.
 TOGETHER = -m "not torture and not clients and not drill" -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 # What measures how soon something happens runs by itself, afterwards. Where ARGS pick none of a half, pytest says 5.
@@ -61,7 +61,7 @@ help: ## Say what can be made
 run: $(VENV)/.run ## Run BigMind on http://localhost:7700, until Ctrl-C
 	@exec $(BIN)/bigmind up
 
-test: $(VENV)/.dev ## Run every test but the long ones, three processes for two cores; ARGS="-k words" picks some of all
+test: $(VENV)/.dev ## Run every test but the long ones, two processes for each core; ARGS="-k words" picks some of all
 	$(BIN)/python -m pytest $(TOGETHER) $(or $(ARGS),$(addprefix --ignore=,$(LONG_TESTS)))
 
 test-long: $(VENV)/.dev ## Run what CI runs besides: upgrades, replicas, backups, floods, pictures, what every page and role is asked
@@ -133,6 +133,7 @@ migrations: $(VENV)/.dev ## Write migrations for changed models; NAME=what_chang
 	$(MANAGE) makemigrations $(if $(NAME),--name $(NAME)) $(ON_TEST_DATABASE)
 
 requirements: $(VENV)/.dev ## Pin the newest versions that pyproject.toml allows
+	@$(PIP_INSTALL) --require-hashes -r requirements/uv.txt
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in -o requirements/run.txt
 	$(COMPILE) --upgrade pyproject.toml requirements/build.in --extra dev -c requirements/run.txt -o requirements/dev.txt
 	$(COMPILE) --upgrade --group docs -c requirements/dev.txt -o requirements/docs.txt

@@ -19,26 +19,24 @@ def python_with(name: str) -> Path:
     if not made_from.exists() or made_from.read_text() != wanted:
         _run(sys.executable, "-m", "venv", "--clear", "--without-pip", str(environment))
         # Of whose every dependency the file has the hash, so there is nothing to resolve.
-        install = (
-            "-m",
-            "pip",
-            "--python",
-            str(python),
-            "install",
-            "--quiet",
-            "--require-hashes",
-            "--no-deps",
-            "--no-compile",
-        )
-        _run(sys.executable, *install, "-r", str(requirements))
+        install = "install", "--quiet", "--require-hashes", "--no-deps"
+        try:
+            _run(sys.executable, "-m", "uv", "pip", *install, "--python", str(python), "-r", str(requirements))
+        except subprocess.CalledProcessError:  # An index may be named to pip alone.
+            _install_with_pip(python, *install, "-r", str(requirements))
         made_from.write_text(wanted)
     return python
 
 
+def _install_with_pip(python: Path, *arguments: str) -> None:
+    """Install from the package index; where there is none the test is skipped, but not where it must run."""
+    try:
+        _run(sys.executable, "-m", "pip", "--python", str(python), *arguments, "--no-compile")
+    except subprocess.CalledProcessError as failed:
+        if os.environ.get("CI"):
+            pytest.fail(failed.stderr)
+        pytest.skip(f"The packages could not be installed: {failed.stderr.strip().splitlines()[-1:]}")
+
+
 def _run(*command: str) -> None:
-    """Run a command that needs the package index; without it the test is skipped, but not where it must run."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode and os.environ.get("CI"):
-        pytest.fail(done.stderr)
-    if done.returncode:
-        pytest.skip(f"The packages could not be installed: {done.stderr.strip().splitlines()[-1:]}")
+    subprocess.run(command, capture_output=True, text=True, check=True)

@@ -15,6 +15,9 @@ from accounts.connecting.hook_files import HookConfig, HookFolder
 from accounts.connecting.hooks import PROGRAM_FILE
 from tests.embedded.instance import Instance
 
+# Beside other tests the machine is never quiet, and it skipped itself.
+pytestmark = [pytest.mark.torture, pytest.mark.alone]
+
 CLIENT = "claude-code"
 CONVERSATIONS, RESTARTS = 12, 2
 ANSWERED_BY_COLD = 6

@@ -14,7 +14,7 @@ from tests.redis_server import RedisServer
 from tests.serving import Served, end_its_database_sessions
 from tests.transports.mcp_wire import STATELESS_REVISION, Wire
 
-CALLS = 240
+CALLS = 120
 AT_ONCE = 8
 OF_A_PROCESS = 30
 """What a web process may hold of Redis: eight for the cache, and those that wake workers."""
@@ -27,7 +27,7 @@ def test_many_calls_open_no_connection_more(tmp_path: Path) -> None:
     with RedisServer(tmp_path) as redis:
         variables = {"BIGMIND_REDIS_URL": redis.url, "BIGMIND_RATE_LIMIT": "1000000"}
         with serving_copy(tmp_path / "log.txt", **variables) as (served, _):
-            _call_often(served, key, 80)
+            _call_often(served, key, 40)
             warm = _opened(redis), _sessions(served)
             _call_often(served, key, CALLS)
             after = _opened(redis), _sessions(served)
