@@ -112,17 +112,34 @@ def test_with_structured_content_a_model_may_read_json_in_place_of_the_words(
     assert is_json == [client.prefers_structured_content] * len(SCRIPT)
 
 
-def test_every_model_reads_why_something_was_refused(client: RealClient) -> None:
+def test_every_model_reads_instructions_and_descriptions_before_a_call_and_then_why_it_was_refused(
+    client: RealClient,
+) -> None:
     client.model.play(
         Step("memory_deprecate_fact", {"fact_id": 999_999, "reason": "It was never there."}),
         Step("memory_store_fact", {"category": "preference", "fact": "Prefers tabs.", "confidence": 7}),
+        Step("memory_store_fact", {"category": "preference", "fact": "Prefers tabs."}),
     )
 
     client.ask()
 
-    unknown, too_sure = (client.unwrap(text) for text in client.replies)
+    shown = client.model.first
+    before_any_call = shown.read + "".join(tool.description for tool in shown.tools)
+    assert len(server_instructions()) <= CLAUDE_CODE_CUTS_AT
+    assert (server_instructions() in before_any_call) == client.shows_instructions
+    assert server_instructions().splitlines()[0] in before_any_call
+    assert "memory_start_session" in before_any_call
+
+    unknown, too_sure, stored = (client.unwrap(text) for text in client.replies)
     assert unknown == "You have no fact 999999. memory_list_facts shows yours."
     assert too_sure.startswith("confidence must be 1 or less.")
+    assert "Stored: fact" in stored
+    listed = [tool for tool in client.model.last.tools if tool.name.endswith("memory_store_fact")]
+    if client.lists_tools:
+        assert CATALOGUE["memory_store_fact"].description in listed[0].description
+        assert set(listed[0].schema["properties"]) >= {"category", "fact", "confidence"}
+    else:
+        assert listed == []
 
 
 def test_a_long_reply_reaches_every_model_whole(client: RealClient, key: NewKey) -> None:
@@ -139,19 +156,6 @@ def test_a_long_reply_reaches_every_model_whole(client: RealClient, key: NewKey)
     assert "call `memory_get_session_detail` with the same arguments and part=2" in client.replies[0]
 
 
-def test_every_model_reads_the_instructions_whole_or_their_first_line(client: RealClient) -> None:
-    client.model.play()
-
-    client.ask()
-
-    shown = client.model.first
-    before_any_call = shown.read + "".join(tool.description for tool in shown.tools)
-    assert len(server_instructions()) <= CLAUDE_CODE_CUTS_AT
-    assert (server_instructions() in before_any_call) == client.shows_instructions
-    assert server_instructions().splitlines()[0] in before_any_call
-    assert "memory_start_session" in before_any_call
-
-
 def test_claude_code_lists_the_tools_of_core_at_once(
     served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
 ) -> None:
@@ -162,18 +166,3 @@ def test_claude_code_lists_the_tools_of_core_at_once(
 
     listed = {tool.name.removeprefix("mcp__bigmind__") for tool in model.first.tools if "bigmind" in tool.name}
     assert listed == {name for name, operation in CATALOGUE.items() if operation.is_listed_in({"core"})}
-
-
-def test_every_model_reads_a_description_whole_before_it_calls_the_tool(client: RealClient) -> None:
-    client.model.play(Step("memory_store_fact", {"category": "preference", "fact": "Prefers tabs."}))
-
-    client.ask()
-
-    (reply,) = client.replies
-    assert "Stored: fact" in reply
-    listed = [tool for tool in client.model.last.tools if tool.name.endswith("memory_store_fact")]
-    if client.lists_tools:
-        assert CATALOGUE["memory_store_fact"].description in listed[0].description
-        assert set(listed[0].schema["properties"]) >= {"category", "fact", "confidence"}
-    else:
-        assert listed == []
