@@ -19,7 +19,7 @@ from bigmind.database.fixed_queries import FixedQuery
 from curation.decisions.who_may_decide import may_decide
 from curation.models import Action, Notice
 from curation.proposals.queue import waiting
-from knowledge.exposures.gaps import ShownGap, list_open_gaps
+from knowledge.exposures.gaps import ShownGap, newest_open_gaps
 from knowledge.models import CompanyEntry, Fact, Hypothesis, Status
 
 SHOWN = 5
@@ -136,7 +136,8 @@ _CONTRADICTED = FixedQuery(_select_contradicted)
 
 
 def _list_unanswered(actor: Actor) -> Lines:
-    return _newest(InboxLine(gap, gap.last_asked) for gap in list_open_gaps(actor))
+    gaps, total = newest_open_gaps(actor, limit=SHOWN)
+    return [InboxLine(gap, gap.last_asked) for gap in gaps], total
 
 
 _GROUPS: dict[str, Callable[[Actor], Lines]] = {

@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Max, Q, QuerySet, Subquery
+from django.db.models import Count, Max, Q, QuerySet, Subquery, Window
 from django.utils import timezone
 from pgvector.django import CosineDistance
 from pydantic import Field
@@ -126,14 +127,28 @@ def list_gaps(
     offset: Offset = 0,
 ) -> Page[ShownGap]:
     """List what is not known here, what most people asked first: as much of it as the actor may see."""
-    shown = [gap for gap in _gaps_shown_to(actor) if gap.state == state]
+    shown = [gap for gap in _gaps_shown_to(actor, _questions_of_state(state)) if gap.state == state]
     most_asked = sorted(shown, key=lambda gap: (gap.people, gap.times, gap.last_asked), reverse=True)
     return Page(most_asked[offset : offset + limit], len(shown), limit, offset)
 
 
-def list_open_gaps(actor: Actor) -> list[ShownGap]:
-    """Return all that is not known here and that the actor may see, in no order."""
-    return [gap for gap in _gaps_shown_to(actor) if gap.state == GapState.OPEN]
+@rls_bypass()
+def newest_open_gaps(actor: Actor, *, limit: int) -> tuple[list[ShownGap], int]:
+    """Return what was asked last, is not known here and may be seen by the actor, and how much there is in all.
+
+    Of the actor's own questions that are not disclosed, so many are read and the others counted: each is a gap.
+    """
+    many = _asked_by_many(actor)
+    waiting = UnansweredQuestion.objects.filter(_questions_of_state(GapState.OPEN)).select_related("gap")
+    own = waiting.filter(user=actor.user).exclude(gap__in=many).annotate(total=Window(Count("pk")))
+    alone = list(own.defer("vector").order_by("-last_asked", "-pk")[:limit])
+    disclosed = (
+        _group(actor, waiting.filter(gap__in=many).defer("vector").order_by("-last_asked", "-pk")) if many else []
+    )
+    shown = [gap for gap in disclosed if gap.state == GapState.OPEN]
+    total = len(shown) + (alone[0].total if alone else 0)
+    newest = sorted([*shown, *map(_private, alone)], key=attrgetter("last_asked"), reverse=True)
+    return newest[:limit], total
 
 
 def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
@@ -142,7 +157,7 @@ def see_gap(actor: Actor, *, gap_id: GapId) -> ShownGap:
     Raises:
         NotFound: there is none, or too few others asked.
     """
-    shown = next((gap for gap in _gaps_shown_to(actor) if gap.id == gap_id and not gap.is_private), None)
+    shown = next((gap for gap in _gaps_shown_to(actor, Q(gap=gap_id)) if not gap.is_private), None)
     if shown is None:
         raise NotFound(f"There is no gap {gap_id} that you can see.")
     return shown
@@ -275,13 +290,26 @@ def _same_meaning(text: str, found: Findings) -> Gap | None:
 
 
 @rls_bypass()
-def _gaps_shown_to(actor: Actor) -> list[ShownGap]:
+def _gaps_shown_to(actor: Actor, which: Q) -> list[ShownGap]:
     """What is disclosed to the actor, and their own questions apart from it: each alone, whatever others asked."""
+    asked = UnansweredQuestion.objects.filter(which, Q(gap__in=_asked_by_many(actor)) | Q(user=actor.user))
+    return _group(actor, asked.select_related("gap").defer("vector").order_by("-last_asked", "-pk"))
+
+
+def _questions_of_state(state: str) -> Q:
+    """Return which questions make the gaps of a state."""
+    answered = Q(answered_at__isnull=False)
+    return answered | Q(gap__state=GapState.ANSWERED) if state == GapState.ANSWERED else ~answered
+
+
+def _asked_by_many(actor: Actor) -> list[int]:
     others = Count("questions__user", filter=~Q(questions__user=actor.user), distinct=True)
-    asked_by_many = Gap.objects.annotate(others=others).filter(others__gte=PEOPLE_ASKING).values("pk")
-    asked = UnansweredQuestion.objects.filter(Q(gap__in=asked_by_many) | Q(user=actor.user))
+    return list(Gap.objects.annotate(others=others).filter(others__gte=PEOPLE_ASKING).values_list("pk", flat=True))
+
+
+def _group(actor: Actor, asked: "QuerySet[UnansweredQuestion]") -> list[ShownGap]:
     questions: dict[Gap, list[UnansweredQuestion]] = {}
-    for question in asked.select_related("gap").defer("vector").order_by("-last_asked", "-pk"):
+    for question in asked:
         questions.setdefault(question.gap, []).append(question)
     return [gap for each in questions.items() for gap in _as_seen(actor, *each)]
 

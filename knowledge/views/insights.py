@@ -20,7 +20,7 @@ from bigmind.web.forms import Question, choice
 from bigmind.web.pages import Tab, own_page
 from bigmind.web.words import word_of
 from knowledge.exposures.exposures import PEOPLE_ASKED, SESSIONS_ASKED
-from knowledge.exposures.gaps import list_open_gaps
+from knowledge.exposures.gaps import newest_open_gaps
 from knowledge.exposures.insights import Insights, ItemUse, KnowledgeInsights, look_at_knowledge, look_at_use
 from knowledge.kinds import KINDS
 
@@ -123,7 +123,7 @@ def sections_for(actor: Actor, *, current: str, asked: dict[str, Any] | None = N
         (_("Use"), "insights", None),
         (_("Knowledge"), "insights-knowledge", None),
         (_("Curation"), "insights-curation", None),
-        (_("Unanswered questions"), "insights-gaps", len(list_open_gaps(actor))),
+        (_("Unanswered questions"), "insights-gaps", newest_open_gaps(actor, limit=1)[1]),
     )
     return [
         Tab(label, reverse(route) + (chosen if route in CHARTED else ""), count, route == current)

@@ -140,7 +140,7 @@ def test_a_draft_begins_with_the_question(visits: Visits) -> None:
     page = visits.by(ada)
 
     page.goto(reverse("insights-gaps"))
-    page.get_by_role("listitem").filter(has_text=QUESTION).get_by_role("link", name="Propose an answer").click()
+    page.get_by_role("listitem").filter(has_text=QUESTION).get_by_role("link", name="Answer").click()
 
     expect(page.get_by_label("Title")).to_have_value(QUESTION)
 

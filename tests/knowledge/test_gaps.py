@@ -14,7 +14,7 @@ from knowledge.exposures.gaps import (
     forget_old_questions,
     forget_question,
     list_gaps,
-    list_open_gaps,
+    newest_open_gaps,
     newest_passage,
     reopen_question,
     see_gap,
@@ -128,7 +128,9 @@ def test_a_question_that_something_stored_since_answers_leaves_the_list_and_show
     (gap,) = list_gaps(agent, state="answered").items
     assert (gap.name, gap.answer) == (QUESTION, ("fact", str(fact.pk)))
     client.force_login(agent.user)
-    assert fact.fact in client.get(reverse("insights-gaps"), {"state": "answered"}).text
+    answered = client.get(reverse("insights-gaps"), {"state": "answered"}).text
+    assert "Answered by" in answered
+    assert fact.fact in answered
 
 
 def test_what_answers_it_in_a_colleagues_own_memory_leaves_it_open_for_the_others():
@@ -323,7 +325,7 @@ def test_a_list_of_guesses_does_not_tell_which_one_a_colleague_asked(client):
     _ask(_agent(), "Does the insurance pay for lupus?")
 
     assert _page_of(attacker, client) == before
-    assert len(list_open_gaps(attacker)) == 1
+    assert len(newest_open_gaps(attacker, limit=50)[0]) == 1
 
 
 def test_questions_of_others_do_not_put_together_what_somebody_asked(client):
@@ -509,3 +511,16 @@ def test_what_nobody_has_asked_for_half_a_year_is_forgotten():
     assert forget_old_questions() == 1
 
     assert not Gap.objects.exists()
+
+
+def test_of_many_own_questions_only_the_newest_are_read_and_all_are_counted():
+    actor = _agent()
+    for number in range(7):
+        _ask(actor, f"Who paints the {number}th wall?")
+    _asked_by(3)
+
+    newest, total = newest_open_gaps(actor, limit=3)
+
+    assert total == 8
+    assert [gap.name for gap in newest] == [QUESTION, "Who paints the 6th wall?", "Who paints the 5th wall?"]
+    assert not newest[0].is_private
