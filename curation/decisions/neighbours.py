@@ -38,8 +38,9 @@ NEAR = "near:"
 """How the keys of kept vectors begin: removing a text from everything deletes them all."""
 
 # In one statement, because every entry that a curator opens asks it: what is approved and near in meaning or words, the
-# proposals that are near in meaning, the newest proposals; and of each the share of the words of the shorter text that
-# the longer one has, too. The row without a number says whether there was a vector to compare with.
+# proposals that are near in meaning, the newest proposals; and of each the share of the words of both that both have,
+# and that of the shorter text that the longer one has, too: they are compared, though a short text within a long one is
+# not all of it. The row without a number says whether there was a vector to compare with.
 _NEAREST = """
 WITH space AS (SELECT id FROM knowledge_embeddingspace WHERE name = %(space)s AND active_since IS NOT NULL),
 asked AS (
@@ -72,13 +73,14 @@ theirs AS (
     FROM knowledge_companyentry AS entry JOIN compared USING (id)
 ),
 counted AS (
-    SELECT id, cosine, least(cardinality(asked.words), cardinality(theirs.words)) AS shorter,
+    SELECT id, cosine, cardinality(asked.words) AS ours, cardinality(theirs.words) AS theirs,
         cardinality(ARRAY(SELECT unnest(asked.words) INTERSECT SELECT unnest(theirs.words))) AS shared
     FROM theirs, asked
 )
-SELECT id, coalesce(cosine, 0), CASE WHEN shared > 1 THEN shared::float / shorter ELSE 0 END FROM counted
+SELECT id, coalesce(cosine, 0), CASE WHEN shared > 1 THEN 2.0 * shared / (ours + theirs) ELSE 0 END,
+    CASE WHEN shared > 1 THEN shared::float / least(ours, theirs) ELSE 0 END FROM counted
 UNION ALL
-SELECT NULL, count(*), 0 FROM space
+SELECT NULL, count(*), 0, 0 FROM space
 """
 
 
@@ -115,7 +117,7 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Nearness:
-    """The similarity of other entries, in meaning and words, by their numbers: those similar enough to show."""
+    """The similarity of other entries, in meaning and words, by their numbers: those similar enough to compare."""
 
     entry: CompanyEntry
     cosines: Mapping[int, float]
@@ -171,15 +173,15 @@ def measure_nearness(entry: CompanyEntry) -> Nearness:
     with connection.cursor() as cursor:
         cursor.execute(_NEAREST, parameters)
         found = {number: scores for number, *scores in cursor.fetchall()}
-    spaces, _ = found.pop(None)
+    spaces, *_ = found.pop(None)
     near = {number: scores for number, scores in found.items() if max(scores) >= NEAR_FROM}
     cosines, words = ({number: scores[part] for number, scores in near.items()} for part in (0, 1))
     return Nearness(entry, cosines, words, fallback=not spaces, compared=own)
 
 
 def _pick_shown(neighbours: Sequence[Neighbour]) -> list[Neighbour]:
-    rest = [neighbour for neighbour in neighbours[NEAREST:] if neighbour.is_pair]
-    return [*neighbours[:NEAREST], *rest][:MOST]
+    nearest = [one for one in neighbours if one.similarity >= NEAR_FROM][:NEAREST]
+    return [*nearest, *(one for one in neighbours if one.is_pair and one not in nearest)][:MOST]
 
 
 def _neighbour(entry: CompanyEntry, other: CompanyEntry, by_vector: float, by_words: float) -> Neighbour:

@@ -145,7 +145,7 @@ def _keep_pairs(entry: CompanyEntry, pairs: Iterable[Neighbour]) -> None:
 
 def _is_pair(entry: CompanyEntry, one: Neighbour) -> bool:
     if entry.is_approved and one.entry.is_approved:
-        return bool(one.contradictions) or one.similarity >= SAME_FROM
+        return bool(one.contradictions) or (one.says_same and one.similarity >= SAME_FROM)
     return one.is_pair
 
 

@@ -26,13 +26,27 @@ def decide(entry: CompanyEntry, action: str = "approve", **said: Any) -> Company
 def test_neighbours_are_found_in_whatever_order_the_database_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     known, entry = approved_entry(content=NEVER), propose(content=ANYONE)
     as_usual = neighbours_of(entry)
-    backwards = f"SELECT * FROM ({neighbours._NEAREST}) AS found (id, cosine, words) ORDER BY id NULLS FIRST"
+    backwards = f"SELECT * FROM ({neighbours._NEAREST}) AS found (id, cosine, words, within) ORDER BY id NULLS FIRST"
     monkeypatch.setattr(neighbours, "_NEAREST", backwards)
 
     found = neighbours_of(entry)
 
     assert [one.entry for one in found.approved] == [known]
     assert (found.approved, found.fallback) == (as_usual.approved, as_usual.fallback)
+
+
+def test_a_short_text_within_a_long_one_is_not_all_of_it_and_what_is_far_is_not_near() -> None:
+    long = approved_entry(
+        title="Invoices",
+        content="The billing worker sends the invoices of the freight service each night, and keeps a copy for "
+        "ten years in the archive, where the auditors of the bank read them in spring.",
+    )
+    approved_entry(title="Lunch", content="The canteen in Lisbon opens at noon.")
+
+    near = neighbours_of(propose(title="Freight", content="The billing worker sends invoices."))
+
+    assert [one.entry for one in near.approved] in ([], [long])
+    assert all(one.similarity < 0.9 and not one.is_pair for one in near.approved)
 
 
 def test_what_a_curator_keeps_beside_it_is_not_shown_again() -> None:
