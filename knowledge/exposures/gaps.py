@@ -138,7 +138,7 @@ def newest_open_gaps(actor: Actor, *, limit: int) -> tuple[list[ShownGap], int]:
 
     Of the actor's own questions that are not disclosed, so many are read and the others counted: each is a gap.
     """
-    many = _asked_by_many(actor)
+    many = _select_gaps_of_many(actor)
     waiting = UnansweredQuestion.objects.filter(_questions_of_state(GapState.OPEN)).select_related("gap")
     own = waiting.filter(user=actor.user).exclude(gap__in=many).annotate(total=Window(Count("pk")))
     alone = list(own.defer("vector").order_by("-last_asked", "-pk")[:limit])
@@ -292,7 +292,7 @@ def _same_meaning(text: str, found: Findings) -> Gap | None:
 @rls_bypass()
 def _gaps_shown_to(actor: Actor, which: Q) -> list[ShownGap]:
     """What is disclosed to the actor, and their own questions apart from it: each alone, whatever others asked."""
-    asked = UnansweredQuestion.objects.filter(which, Q(gap__in=_asked_by_many(actor)) | Q(user=actor.user))
+    asked = UnansweredQuestion.objects.filter(which, Q(gap__in=_select_gaps_of_many(actor)) | Q(user=actor.user))
     return _group(actor, asked.select_related("gap").defer("vector").order_by("-last_asked", "-pk"))
 
 
@@ -302,7 +302,7 @@ def _questions_of_state(state: str) -> Q:
     return answered | Q(gap__state=GapState.ANSWERED) if state == GapState.ANSWERED else ~answered
 
 
-def _asked_by_many(actor: Actor) -> list[int]:
+def _select_gaps_of_many(actor: Actor) -> list[int]:
     others = Count("questions__user", filter=~Q(questions__user=actor.user), distinct=True)
     return list(Gap.objects.annotate(others=others).filter(others__gte=PEOPLE_ASKING).values_list("pk", flat=True))
 
