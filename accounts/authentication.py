@@ -13,7 +13,7 @@ from accounts.keys import digest_of, is_well_formed, key_with_digest, recall_key
 from accounts.models import ApiKey, AppToken, User
 from accounts.oauth.app_tokens import find_token
 from accounts.services.agents import note_agent
-from accounts.services.known_keys import KNOWN_KEYS
+from accounts.services.key_cache import KNOWN_KEYS
 from bigmind.database.read_only import is_read_only
 
 USED_EVERY = timedelta(minutes=1)

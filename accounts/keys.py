@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.models import SCOPES, ApiKey, User
 from accounts.models.keys import ApiKeyQuerySet
 from accounts.services.audit import audit
-from accounts.services.known_keys import KNOWN_KEYS
+from accounts.services.key_cache import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.load_once import load_once
 from bigmind.text.hygiene import echo

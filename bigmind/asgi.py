@@ -15,7 +15,7 @@ django = get_wsgi_application()  # sets Django up, which the imports below need
 
 from django.conf import settings  # noqa: E402
 
-from accounts.services.known_keys import KNOWN_KEYS, forget_changed_keys  # noqa: E402
+from accounts.services.key_cache import KNOWN_KEYS, forget_changed_keys  # noqa: E402
 from bigmind.core.after_reply import AFTER_REPLY, WRITTEN_AFTER  # noqa: E402
 from bigmind.database.rls import deny_by_default  # noqa: E402
 from bigmind.database.roles import forget_owner  # noqa: E402

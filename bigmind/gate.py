@@ -22,7 +22,7 @@ from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.after_reply import AFTER_REPLY
-from bigmind.core.collisions import retry_collisions
+from bigmind.core.deadlocks import retry_collisions
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation

@@ -366,7 +366,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
         "store_processed": False,
     }
 )
-CELERY_WORKER_CONSUMER = "bigmind.embedded.consuming:LastingConsumer"
+CELERY_WORKER_CONSUMER = "bigmind.embedded.task_consumer:LastingConsumer"
 CELERY_BEAT_SCHEDULER = "bigmind.embedded.scheduling:LastingScheduler"
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_TIMEOUT = 1

@@ -6,11 +6,11 @@ from datetime import timedelta
 from celery import shared_task
 from django.conf import settings
 
+from bigmind import retention
 from bigmind.backup.routine import BackupPlan, back_up_when_due
 from bigmind.backup.routine import back_up as make_backup
 from bigmind.core.background import BackgroundTask
 from bigmind.core.errors import BigMindError, Conflict
-from bigmind.observability import bounds
 
 RECORDED = (*BackgroundTask.throws, BigMindError)
 """A backup that fails is recorded with its reason: the log has a line of it, and no traceback."""
@@ -38,4 +38,4 @@ def back_up_now() -> None:
 @shared_task
 def delete_past_bounds() -> None:
     """Delete what is past its age or number: usage, replies, notices, runs, vectors of texts that are gone."""
-    bounds.delete_past_bounds()
+    retention.delete_past_bounds()

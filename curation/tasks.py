@@ -6,7 +6,7 @@ from bigmind.core.background import BackgroundTask
 from curation.decisions import golden_questions, overlaps
 from curation.notifications import deliveries, webhook_messages
 from curation.services import digests
-from curation.upstream import server as company_server
+from curation.upstream import synchronization
 
 
 @shared_task
@@ -24,7 +24,7 @@ def tell_audit_head() -> None:
 @shared_task
 def sync_with_company() -> None:
     """Synchronize with the company server, if there is one and it is due."""
-    company_server.sync_if_due()
+    synchronization.sync_if_due()
 
 
 @shared_task

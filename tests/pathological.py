@@ -88,7 +88,7 @@ from knowledge.search.typed_names import commands_typed, path_form, request_in, 
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
 from knowledge.templatetags.pages import highlighted, inline_code, snippet
-from knowledge.transfer.passport import write_items
+from knowledge.transfer.program_formats import write_items
 from knowledge.transfer.readers import formats as importers
 from knowledge.transfer.readers.items import Item
 from knowledge.transfer.readers.markdown_folders import facts_of_rules

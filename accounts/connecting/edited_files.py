@@ -11,8 +11,7 @@ from typing import Any, Literal, Protocol
 
 from bigmind.core.errors import Invalid
 
-from . import json_text, rules, toml_text
-from .config_locations import AgentProgram
+from . import instruction_files, json_text, toml_text
 from .files import find_file
 from .hooks import PROGRAM_FILE, ClientHooks, HookConnection, is_for_acts, is_for_conversation, is_ours
 from .machines import Machine
@@ -20,6 +19,7 @@ from .malformed import MalformedFile
 from .opencode_plugin import COMMAND_IN_PLUGIN, plugin_of
 from .server_config import ServerConfig
 from .server_entries import Setting, Settings
+from .supported_clients import AgentProgram
 
 
 class ConfigurationFormat(Protocol):
@@ -142,7 +142,7 @@ def by_hand(program: AgentProgram, config: ServerConfig, project: Path | None = 
         entry = {setting.within: {setting.name: setting.value} for setting in program.settings(config)}
         steps.append(ByHand(program.configure_by_hand, json.dumps(entry, indent=2, ensure_ascii=False)))
     if program.instruct_by_hand and project is None:
-        steps.append(ByHand(program.instruct_by_hand, rules.rules_in_file()))
+        steps.append(ByHand(program.instruct_by_hand, instruction_files.rules_in_file()))
     return steps
 
 
@@ -240,9 +240,9 @@ def _both(part: ClientFile, hooks: ClientFile) -> ClientFile:
 
 def _instructions(path: Path, heading: str, *, has_hooks: bool = False) -> ClientFile:
     def remove(text: str, _: str) -> str:
-        return rules.without_rules(text, heading=heading)
+        return instruction_files.without_rules(text, heading=heading)
 
-    write = partial(rules.with_rules, heading=heading, has_hooks=has_hooks)
+    write = partial(instruction_files.with_rules, heading=heading, has_hooks=has_hooks)
     return ClientFile(path, "instructions", write, remove)
 
 

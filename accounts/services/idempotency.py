@@ -13,7 +13,7 @@ from accounts.models import KeptReply, User
 from bigmind.core.errors import Conflict
 
 REPLIES_KEPT = timedelta(days=7)
-"""`bigmind/observability/bounds.py` deletes older ones."""
+"""`bigmind/retention.py` deletes older ones."""
 
 
 @transaction.atomic

@@ -22,9 +22,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.connecting.clients import make_server_config, ways_in
-from accounts.connecting.config_locations import client_called
-from accounts.connecting.rules import rules_in_file
+from accounts.connecting.instruction_files import rules_in_file
+from accounts.connecting.offered_clients import make_server_config, ways_in
+from accounts.connecting.supported_clients import client_called
 from accounts.keys import (
     DEFAULT_SCOPES,
     KEYS_END_SOON,

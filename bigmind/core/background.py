@@ -12,7 +12,7 @@ from django.db import InterfaceError, transaction
 from django.db import OperationalError as DatabaseAway
 from kombu.exceptions import OperationalError
 
-from bigmind.core.collisions import retry_collisions
+from bigmind.core.deadlocks import retry_collisions
 from bigmind.core.errors import BigMindError
 from bigmind.observability.logging import current_request_id
 from bigmind.observability.outages import OUTAGES, REDIS, outage_behind

@@ -75,4 +75,4 @@ def add_worker_options(app: Celery) -> None:
     app.user_options["worker"].add(click.Option([SCHEDULER_OPTION], metavar="FILE", help="Schedule, in a thread."))
     app.user_options["worker"].add(click.Option([PULSE_OPTION], metavar="FILE", help="Count there what is taken."))
     # By its name: only a worker needs what it imports.
-    app.steps["worker"].update([SchedulerStep, "bigmind.embedded.consuming:TakingStep"])
+    app.steps["worker"].update([SchedulerStep, "bigmind.embedded.task_consumer:TakingStep"])

@@ -8,10 +8,10 @@ from typing import Any
 from django.conf import settings
 
 from accounts.connecting.changes import FileChange
-from accounts.connecting.config_locations import PROGRAMS, AgentProgram, program_called
 from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.hook_files import HookFolder
 from accounts.connecting.machines import Machine, project_at
+from accounts.connecting.supported_clients import PROGRAMS, AgentProgram, program_called
 from bigmind.management.base import OperatorCommand, usage_error
 
 WORDS = {"created": "made", "changed": "changed", "removed": "removed", "unchanged": "as it was"}

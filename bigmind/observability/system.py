@@ -22,7 +22,7 @@ from bigmind.embedded.home import free_bytes
 from bigmind.environment import environment, unknown_variables
 from bigmind.network.addresses import LOOPBACK
 from bigmind.observability import health
-from bigmind.observability.bounds import say_bound_of_table
+from bigmind.retention import say_bound_of_table
 from knowledge.indexing.embedding_status import PipelineSummary, pipeline_summary
 
 TABLES_SHOWN = 8

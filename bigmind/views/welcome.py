@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
-from accounts.connecting.clients import find_clients
-from accounts.connecting.config_locations import CLIENTS
+from accounts.connecting.offered_clients import find_clients
+from accounts.connecting.supported_clients import CLIENTS
 from accounts.models import Agent
 from accounts.people.sharing import SUGGESTED, default_sections, sharing_of
 from bigmind.core.translation import _, format_lazy, gettext_lazy

@@ -8,7 +8,7 @@ from accounts.authentication import actor_of
 from bigmind.core.translation import _
 from bigmind.web.pages import own_page, tell
 from curation.upstream.outgoing_proposals import send_to_company
-from curation.upstream.server import connection, try_again
+from curation.upstream.synchronization import connection, try_again
 
 
 @own_page

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
-from bigmind.core.collisions import retry_collisions
+from bigmind.core.deadlocks import retry_collisions
 from bigmind.database.read_only import is_read_only
 from bigmind.database.roles import NotOwner
 from bigmind.observability.outages import DATABASE, outage_behind

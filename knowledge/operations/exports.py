@@ -2,13 +2,13 @@
 
 from bigmind.core.operations import Operation
 from bigmind.core.reply_shapes import reply_of
-from knowledge.transfer import exports, imports, passport
+from knowledge.transfer import exports, imports, program_formats
 
 OPERATIONS = (
     Operation(
         name="memory_export",
         title="Export the memory",
-        call=passport.export_memory,
+        call=program_formats.export_memory,
         shape=exports.MemoryDocument,
         route="GET export/",
         toolset="admin",

@@ -2,7 +2,7 @@
 
 from django import template
 
-from accounts.connecting.config_locations import client_called
+from accounts.connecting.supported_clients import client_called
 
 register = template.Library()
 

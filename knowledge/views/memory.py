@@ -23,7 +23,7 @@ from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN
 from knowledge.memory.upkeep import check_health
 from knowledge.models import Fact, Hypothesis, Session
 from knowledge.shapes.upkeep import FindingShape
-from knowledge.transfer.passport import export_memory, files_for, pack_files
+from knowledge.transfer.program_formats import export_memory, files_for, pack_files
 from knowledge.views.pages import address_of, memory_page
 
 KIND_OF_FINDING = {

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from accounts.connecting.clients import make_server_config
-from accounts.connecting.config_locations import client_called
+from accounts.connecting.offered_clients import make_server_config
 from accounts.connecting.server_config import ServerConfig
+from accounts.connecting.supported_clients import client_called
 from tests.factories import make_key
 from tests.serving import Served
 

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.authentication import authenticate_key
-from accounts.connecting.clients import command_for
-from accounts.connecting.config_locations import CLIENTS, client_called
+from accounts.connecting.offered_clients import command_for
 from accounts.connecting.server_config import ServerConfig
+from accounts.connecting.supported_clients import CLIENTS, client_called
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, User
 from accounts.services.agents import note_agent

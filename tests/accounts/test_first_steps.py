@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from pydantic import SecretStr
 
-from accounts.connecting.clients import find_clients
+from accounts.connecting.offered_clients import find_clients
 from accounts.models import Alert, Sharing, User
 from accounts.people.sharing import asks_what_to_share
 from accounts.sign_in.links import make_sign_in_link

@@ -12,11 +12,11 @@ from django.utils import timezone
 from accounts.authentication import BadKey, authenticate_key
 from accounts.keys import create_key, digest_of, find_key, new_key_text, revoke_key, rotate_key
 from accounts.models import ApiKey, Role, User
-from accounts.services.known_keys import KNOWN_KEYS
+from accounts.services.key_cache import KNOWN_KEYS
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from knowledge.context.sessions import start_session
 from knowledge.memory.facts import store_fact
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.program_formats import export_memory
 from tests.commands import run
 from tests.factories import make_actor, make_key, make_user
 
@@ -222,7 +222,7 @@ def test_a_limit_that_lets_nothing_through_or_everything_is_refused(limit):
 def now(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """Keep looked-up keys, by a clock that this list sets, in a process to which the database tells nothing."""
     clock = [1000.0]
-    for module in ("accounts.services.known_keys", "accounts.keys"):
+    for module in ("accounts.services.key_cache", "accounts.keys"):
         monkeypatch.setattr(f"{module}.monotonic", lambda: clock[0])
     with KNOWN_KEYS.remember():
         yield clock

@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import SignInLink, SignInTry, User
 from accounts.sign_in.attempts import TRIES, TRIES_OF_AN_ADDRESS, WITHIN, count_try
 from accounts.sign_in.links import make_sign_in_link
-from bigmind.observability.bounds import delete_past_bounds
+from bigmind.retention import delete_past_bounds
 from tests.factories import make_user
 
 PASSWORD = "a horse, a battery, a staple"

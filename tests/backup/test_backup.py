@@ -34,7 +34,7 @@ from curation.decisions.history import find_broken_seals
 from curation.models import Review
 from knowledge.models import Fact, PassageVector
 from knowledge.recall.semantic_search import semantic_search
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.program_formats import export_memory
 from tests.backup.conftest import TOPICS, database, on_database
 from tests.factories import make_user
 from tests.knowledge.factories import make_fact

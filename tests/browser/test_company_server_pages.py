@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from accounts.models import Role
 from bigmind.environment.profile_sections import ProfileSection
 from curation.proposals.proposals import promote_to_global
-from curation.upstream.server import sync_now
+from curation.upstream.synchronization import sync_now
 from knowledge.models import CompanyCopy
 from knowledge.people.instances import register_instance
 from knowledge.people.people_index import change_sharing

@@ -7,11 +7,11 @@ from pathlib import Path
 from django.core.management import call_command
 
 from accounts.connecting.changes import FileChange, carry_out, plan_connection, plan_disconnection
-from accounts.connecting.config_locations import AgentProgram, program_called
 from accounts.connecting.edited_files import parts_of
 from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.machines import Machine, System
 from accounts.connecting.server_config import ServerConfig
+from accounts.connecting.supported_clients import AgentProgram, program_called
 
 KEY = f"bm_{'K' * 38}"
 DOOR = ServerConfig("http://localhost:7700", KEY)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from accounts.connecting.config_locations import PROGRAMS
+from accounts.connecting.instruction_files import BEGIN, END, rules_in_file
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import System
-from accounts.connecting.rules import BEGIN, END, rules_in_file
 from accounts.connecting.server_config import ServerConfig
+from accounts.connecting.supported_clients import PROGRAMS
 from tests.connecting.homes import DOOR, HERE, KEY, Home
 
 URL = "http://localhost:7700/mcp"

@@ -9,7 +9,7 @@ from django.core.management import CommandError, get_commands, load_command_clas
 from django.db import OperationalError
 
 from accounts.authentication import BadKey, authenticate_key
-from accounts.connecting.config_locations import PROGRAMS
+from accounts.connecting.supported_clients import PROGRAMS
 from accounts.keys import revoke_key
 from accounts.models import ApiKey, User
 from tests.connecting.homes import run

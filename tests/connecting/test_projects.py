@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from accounts.connecting.config_locations import PROGRAMS
+from accounts.connecting.instruction_files import BEGIN
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.machines import project_at
-from accounts.connecting.rules import BEGIN
+from accounts.connecting.supported_clients import PROGRAMS
 from bigmind.core.errors import Invalid
 from tests.connecting.homes import KEY, Home
 

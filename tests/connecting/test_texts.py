@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accounts.connecting import json_text, rules, toml_text
+from accounts.connecting import instruction_files, json_text, toml_text
 from accounts.connecting.json_tree import read_tree
 from accounts.connecting.malformed import MalformedFile
 from accounts.connecting.server_entries import NAME, Setting, codex, cursor, vscode_asking
@@ -117,8 +117,8 @@ def test_a_table_that_stands_in_a_text_is_not_taken_for_ours() -> None:
 
 @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r<"), max_size=60))
 def test_rules_come_and_go(text: str) -> None:
-    written = rules.with_rules(text)
+    written = instruction_files.with_rules(text)
 
-    assert rules.with_rules(written) == written
-    assert rules.without_rules(written).strip() == text.strip()
-    assert rules.rules_in_file() in written
+    assert instruction_files.with_rules(written) == written
+    assert instruction_files.without_rules(written).strip() == text.strip()
+    assert instruction_files.rules_in_file() in written

@@ -53,7 +53,7 @@ EXCUSED = {
         *("accounts.connecting.json_text.read_items", "accounts.connecting.json_text.with_item"),
         *("accounts.connecting.json_text.without_items", "accounts.connecting.json_tree.read_tree"),
         *("accounts.connecting.malformed.line_of", "accounts.connecting.edited_files.mask_keys"),
-        *("accounts.connecting.rules.with_rules", "accounts.connecting.rules.without_rules"),
+        *("accounts.connecting.instruction_files.with_rules", "accounts.connecting.instruction_files.without_rules"),
         *("accounts.connecting.toml_text.read_setting", "accounts.connecting.toml_text.with_setting"),
         *("accounts.connecting.toml_text.without_setting", "knowledge.parsers.reading.replace_text"),
         *(

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from bigmind.core.errors import Forbidden
 from bigmind.database.rls import rls_scope
-from bigmind.observability.bounds import delete_past_bounds
+from bigmind.retention import delete_past_bounds
 from curation.decisions.golden_questions import pin_golden_question
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.briefing import brief

@@ -31,7 +31,7 @@ from curation.proposals.proposals import list_my_proposals, promote_to_global
 from curation.proposals.queue import queue_summary
 from curation.upstream import company_client as company_wire
 from curation.upstream.outgoing_proposals import send_to_company
-from curation.upstream.server import Synced, sync_if_due, sync_now
+from curation.upstream.synchronization import Synced, sync_if_due, sync_now
 from knowledge.context.sessions import start_session
 from knowledge.context.start_context import get_context
 from knowledge.exposures.feedback import give_feedback

@@ -19,7 +19,7 @@ from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import store_fact
 from knowledge.models import CachedVector, CompanyEntry, Entry, Fact, Note, Passage, Reference, Session, Writing
 from knowledge.references.editing import update_reference
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.program_formats import export_memory
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key, make_user
 from tests.lock_waits import wait_until_someone_waits

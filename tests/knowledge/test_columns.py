@@ -39,7 +39,7 @@ from knowledge.references import texts
 from knowledge.transfer import exports, foreign_imports
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.parts import memory_parts
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.program_formats import export_memory
 from knowledge.truth import fact_succession
 from knowledge.views import entry_forms, references
 from tests.curation.factories import approved_entry, decide_at_latest

@@ -15,8 +15,8 @@ from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.operations import carry_out
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.gate import perform
-from bigmind.observability.bounds import delete_past_bounds
 from bigmind.operations import CATALOGUE
+from bigmind.retention import delete_past_bounds
 from knowledge.people.directory import list_directory
 from knowledge.people.instances import MOST_EACH, Registration, forget_instance, list_instances, register_instance
 from knowledge.people.people_index import change_sharing

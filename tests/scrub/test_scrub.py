@@ -57,7 +57,7 @@ from knowledge.models import (
     PassageVector,
     UnansweredQuestion,
 )
-from knowledge.transfer.passport import ProgramName, export_memory
+from knowledge.transfer.program_formats import ProgramName, export_memory
 from tests.backup.conftest import on_database
 from tests.browser.planting import _let_histories_be_changed, _with_text
 from tests.curation.factories import approved_entry, propose

@@ -61,7 +61,7 @@ from knowledge.models import (
 from knowledge.people.instances import register_instance
 from knowledge.people.people_index import change_sharing
 from knowledge.tidying.suggestions import suggestions_for
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.program_formats import export_memory
 from tests.curation.factories import decide_at_latest
 from tests.factories import make_actor, make_key
 from tests.knowledge.factories import make_reference

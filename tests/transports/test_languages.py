@@ -21,7 +21,7 @@ from django.utils.safestring import SafeData, mark_safe
 from django.utils.translation.template import templatize
 
 from accounts.actor import Actor
-from accounts.connecting.config_locations import CLIENTS
+from accounts.connecting.supported_clients import CLIENTS
 from accounts.models import User
 from accounts.people.invitations import invite
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in

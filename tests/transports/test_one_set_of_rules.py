@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from accounts.connecting.rules import rules_in_file
+from accounts.connecting.instruction_files import rules_in_file
 from bigmind.core.agent_rules import WRITING, Writing
 from bigmind.operations import CATALOGUE
 from tests.capture.hooking import HookedClient, choose_mode

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from bigmind.management.base import OperatorCommand, Refused
-from curation.upstream.server import sync_now
+from curation.upstream.synchronization import sync_now
 
 
 class Command(OperatorCommand):

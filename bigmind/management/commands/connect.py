@@ -14,8 +14,6 @@ from django.db import InterfaceError, OperationalError
 
 from accounts.actor import Actor
 from accounts.connecting.changes import FileChange, carry_out, plan_connection
-from accounts.connecting.clients import make_server_config
-from accounts.connecting.config_locations import AgentProgram
 from accounts.connecting.edited_files import (
     ByHand,
     ClientFile,
@@ -39,7 +37,9 @@ from accounts.connecting.hooks import (
     parse_kinds,
 )
 from accounts.connecting.machines import Machine
+from accounts.connecting.offered_clients import make_server_config
 from accounts.connecting.server_config import KEY_PLACEHOLDER, KEY_VARIABLE, ServerConfig
+from accounts.connecting.supported_clients import AgentProgram
 from accounts.keys import create_key, digest_of, is_well_formed
 from accounts.models import ApiKey, User
 from accounts.people.users import find_user

@@ -7,12 +7,12 @@ from typing import Any
 from django.db import InterfaceError, OperationalError
 
 from accounts.connecting.changes import FileChange, carry_out, plan_disconnection
-from accounts.connecting.clients import make_server_config
-from accounts.connecting.config_locations import AgentProgram
 from accounts.connecting.edited_files import ClientFile, by_hand, has_hooks, parts_of, with_hooks
 from accounts.connecting.file_backups import ChangeRecords
 from accounts.connecting.hooks import HookConnection, hooks_of
 from accounts.connecting.machines import Machine
+from accounts.connecting.offered_clients import make_server_config
+from accounts.connecting.supported_clients import AgentProgram
 from accounts.keys import revoke_key
 from accounts.models import ApiKey
 from bigmind.management.connections import (

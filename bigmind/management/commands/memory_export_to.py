@@ -5,7 +5,7 @@ from typing import Any
 
 from bigmind.management.base import DRY_RUN, OperatorCommand, argument
 from bigmind.management.people import actor_for
-from knowledge.transfer.passport import files_for
+from knowledge.transfer.program_formats import files_for
 from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.written_files import WrittenFiles, write_files
 

@@ -16,7 +16,7 @@ from accounts.actor import Actor
 from accounts.authentication import BadKey, bearer_token
 from accounts.models import ApiKey
 from accounts.services.agents import note_agent
-from accounts.services.known_keys import KNOWN_KEYS
+from accounts.services.key_cache import KNOWN_KEYS
 from accounts.sign_in.attempts import count_guess
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.text.hygiene import echo

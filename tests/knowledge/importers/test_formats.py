@@ -17,7 +17,7 @@ from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
 from knowledge.parsers.bundles import bundle_of
 from knowledge.transfer.import_receipts import MovedIn
-from knowledge.transfer.passport import export_memory
+from knowledge.transfer.program_formats import export_memory
 from knowledge.transfer.readers.formats import format_of, read
 from tests.factories import make_actor
 

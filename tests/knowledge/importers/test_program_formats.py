@@ -21,7 +21,7 @@ from knowledge.parsers.bundles import FilesInMemory, bundle_of
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory
-from knowledge.transfer.passport import export_memory, files_for, write_items
+from knowledge.transfer.program_formats import export_memory, files_for, write_items
 from knowledge.transfer.readers.formats import WRITTEN, format_of, read
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
 from knowledge.transfer.readers.provenance import NAME, PURPOSE

@@ -1,4 +1,4 @@
-"""Collisions: PostgreSQL breaks a transaction off where two wait for each other; here it is tried again."""
+"""Deadlocks: PostgreSQL breaks a transaction off where two wait for each other; here it is tried again."""
 
 from collections.abc import Callable
 from random import uniform

@@ -1,4 +1,4 @@
-"""What bounds each table: knowledge stays until someone erases it; what grows by mere use has an age or a number.
+"""Retention: which rows are deleted, and when. Knowledge stays; what grows by mere use has an age or a number.
 
 Every model has a place here, and a test refuses one without. Rows past their bound are deleted by one task, in batches.
 """
@@ -30,7 +30,7 @@ from knowledge.people.instances import KEPT as SILENT
 
 BATCH = 5_000
 DAY = 24 * 60 * 60
-_SCANNED = "bounds:scanned"
+_SCANNED = "retention:scanned"
 
 Rows = QuerySet[Any, Any]
 

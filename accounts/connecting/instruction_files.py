@@ -1,4 +1,4 @@
-"""The rules that make an agent use its memory, and the marked block in which a file of instructions holds them."""
+"""What makes an agent use its memory: our instructions, and the marked block in which a file holds them."""
 
 import re
 

@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from accounts.actor import acts
 from accounts.models import Alert, Call, User
-from bigmind.observability import bounds
-from bigmind.observability.bounds import FEW, FOR_GOOD, KNOWLEDGE, LEDGERS, PARTS, delete_past_bounds, say_bound
+from bigmind import retention
+from bigmind.retention import FEW, FOR_GOOD, KNOWLEDGE, LEDGERS, PARTS, delete_past_bounds, say_bound
 from bigmind.tasks import delete_past_bounds as delete_task
 from bigmind.text.hygiene import digest
 from knowledge.indexing.embedding import embed_pending
@@ -34,7 +34,7 @@ PLACES = [set(LEDGERS), KNOWLEDGE, PARTS, FOR_GOOD, FEW]
 @pytest.fixture(autouse=True)
 def scan_again() -> None:
     """Let each test read whole tables, as the first run of a day does."""
-    cache.delete(bounds._SCANNED)
+    cache.delete(retention._SCANNED)
 
 
 def test_every_table_has_one_place() -> None:
@@ -102,7 +102,7 @@ def test_a_record_is_kept_as_long_as_the_setting_says(
 
 
 def test_many_rows_go_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "BATCH", 2)
+    monkeypatch.setattr(retention, "BATCH", 2)
     user = make_user()
     for _ in range(5):
         _call(user, 100)
@@ -151,5 +151,5 @@ def test_whole_tables_are_read_once_a_day() -> None:
     Writing.objects.create(kind="fact", source_id="999999", made=True, user=make_user())
 
     assert delete_past_bounds() == 0
-    cache.delete(bounds._SCANNED)
+    cache.delete(retention._SCANNED)
     assert delete_past_bounds() == 1

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from accounts.connecting.config_locations import CLIENTS, AgentProgram
 from accounts.connecting.machines import Machine
 from accounts.connecting.server_config import KEY_PLACEHOLDER, ServerConfig
 from accounts.connecting.snippets import Snippet
+from accounts.connecting.supported_clients import CLIENTS, AgentProgram
 from bigmind.network.addresses import LOOPBACK
 
 

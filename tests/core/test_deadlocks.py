@@ -14,7 +14,7 @@ from psycopg.errors import DeadlockDetected
 
 from accounts.actor import Actor
 from bigmind.core.background import BackgroundTask
-from bigmind.core.collisions import TRIES, retry_collisions
+from bigmind.core.deadlocks import TRIES, retry_collisions
 from bigmind.database.rls import rls_bypass
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE

@@ -68,7 +68,7 @@ class TakingThread(Thread):
 
     def run(self) -> None:
         """Ping and record until the worker stops."""
-        task_prerun.connect(self._note, dispatch_uid="bigmind.embedded.consuming", weak=False)
+        task_prerun.connect(self._note, dispatch_uid="bigmind.embedded.task_consumer", weak=False)
         self._record(is_over=False)
         is_over = False
         while not is_over:
