@@ -4,7 +4,7 @@ import os
 import pickle
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar, TypeVar
@@ -57,7 +57,8 @@ class CacheFile:
     @classmethod
     def at(cls, path: str) -> "CacheFile":
         """Return the file as this process has it open: a connection must not be carried over a fork."""
-        return cls._opened.setdefault((os.getpid(), path), cls(path))
+        key = (os.getpid(), path)
+        return cls._opened.get(key) or cls._opened.setdefault(key, cls(path))
 
     def connection(self) -> sqlite3.Connection:
         """Return the connection, opened at the first use."""
@@ -128,6 +129,11 @@ class FileCache(BaseCache):
             return found
 
         return self._write(False, forget)
+
+    def delete_many(self, keys: Iterable[Any], version: int | None = None) -> None:
+        """Forget several values in one statement."""
+        names = [(self.make_and_validate_key(key, version=version),) for key in keys]
+        self._write(None, lambda file: file.executemany("DELETE FROM kept_since WHERE key = ?", names))
 
     def has_key(self, key: Any, version: int | None = None) -> bool:
         """Say whether something is kept."""

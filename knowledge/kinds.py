@@ -8,6 +8,7 @@ themselves read the registry.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -135,7 +136,7 @@ class MemoryKind:
         """Write the passages of a thing again, or erase them where it is archived, undecided or removed."""
         import_string(self.own.index if self.own else self.index)(thing)
 
-    @property
+    @cached_property
     def is_shared(self) -> bool:
         """Whether everybody here sees it. What is not shared belongs to the user who asks."""
         return self.own is None
@@ -145,12 +146,12 @@ class MemoryKind:
         """What replies call the number of them: `facts`."""
         return self.label.lower().replace(" ", "_")
 
-    @property
+    @cached_property
     def has_uuid(self) -> bool:
         """Whether its rows have UUIDs; else they are numbered."""
         return isinstance(self.model._meta.pk, UUIDField)
 
-    @property
+    @cached_property
     def read_id(self) -> Callable[[str], Any]:
         """Makes the key of a row from the id that its passages carry."""
         return UUID if self.has_uuid else int

@@ -42,7 +42,7 @@ def numbers_of(ids: Iterable[int]) -> list[int]:
 
 def number_in(id: str) -> str:
     """Return the same of an id that is kept as text. A UUID stays as it is."""
-    return str(number_of(int(id))) if id.isascii() and id.isdecimal() else id
+    return str(int(id) % _BLOCK) if id.isascii() and id.isdecimal() else id
 
 
 def ids_in(block: int, number: int) -> tuple[int, ...]:

@@ -3,6 +3,7 @@
 Words are compared one by one, so nothing here takes longer than its text is long. What may mean two things is refused.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from typing import Literal, NamedTuple
@@ -49,6 +50,14 @@ _STOPS = frozenset(",.?!;:)…")
 _SINCE = frozenset({"since", "seit", "depuis", "desde", "dal"})
 _UNSTARTED = frozenset({"since", "seit", "in", "now"})
 _SAYS_WHEN = frozenset({*_NEAR, *MONTHS, *DAYS, *_STEPS, "ago", "end"})
+_TIME_WORDS = frozenset(
+    max(phrase.split(), key=len)
+    for table in WORDS.values()
+    for phrase, meaning in table.items()
+    if not _SAYS_WHEN.isdisjoint(meaning)
+)
+"""The longest word of each phrase that says when. A text that has none of them, and no digit, names no period."""
+_DIGIT = re.compile(r"\d")
 
 
 class Period(NamedTuple):
@@ -94,6 +103,8 @@ def find_period_and_words(text: str, *, now: datetime | None = None) -> tuple[Pe
     searched = without_accents(text[:_SEARCHED_CHARS])
     places = list(WORD.finditer(searched))
     words = [place.group() for place in places]
+    if _TIME_WORDS.isdisjoint(words) and not _DIGIT.search(searched):
+        return None, frozenset()
     found: tuple[Period | None, frozenset[str]] = (None, frozenset())
     start = 0
     while start < len(words):

@@ -1,6 +1,6 @@
 """A deterministic embedder for tests: texts that share words, or parts of words, are similar."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -42,9 +42,9 @@ class Hashing:
         return vector
 
 
-def _features(text: str) -> Iterator[tuple[str, float]]:
+def _features(text: str) -> list[tuple[str, float]]:
+    features = list[tuple[str, float]]()
     for word in IDENTIFIER.findall(text.lower()):
-        yield word, 1.0
         edged = f"<{word}>"
-        for begin in range(len(edged) - 2):
-            yield edged[begin : begin + 3], 0.3
+        features += [(word, 1.0), *[(edged[begin : begin + 3], 0.3) for begin in range(len(edged) - 2)]]
+    return features

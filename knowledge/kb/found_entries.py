@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 from bigmind.database.pagination import Page
 from knowledge.argument_types import Relevance
 from knowledge.models import CompanyEntry, Entry
-from knowledge.search.abstention import best_score, judge, name_relevance
+from knowledge.search.abstention import best_score, judge, name_relevances
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Findings
 
@@ -51,7 +51,7 @@ def entries_found(
 ) -> FoundEntries[E]:
     """Return what a search found, of these entries by their ids; `names` are words that a question may have meant."""
     judgement = judge(query, found, names=names)
-    best = best_score(found.items)
+    relevances = name_relevances(found.items, is_known=not judgement.weak, best=best_score(found.items))
     hits = [
         FoundEntry(
             entries[item.source_id],
@@ -59,9 +59,9 @@ def entries_found(
             excerpt_of(item.text, item.matched),
             item.matched,
             item.retrievers,
-            name_relevance(item, is_known=not judgement.weak, best=best),
+            relevance,
         )
-        for item in found.items
+        for item, relevance in zip(found.items, relevances, strict=True)
         if item.source_id in entries
     ]
     total = found.total - len(found.items) + len(hits)

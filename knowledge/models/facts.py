@@ -195,7 +195,7 @@ class Fact(HasNumber, PrivateModel, Anchored):
         """Until when it held, or will: as was said, or when what replaced it began. None: no end is known."""
         newer = self.superseded_by
         ends = (self.valid_until, newer and (newer.valid_from or newer.created_at))
-        return min((end for end in ends if end), default=None)
+        return min(filter(None, ends), default=None)
 
     @property
     def is_past(self) -> bool:
@@ -206,6 +206,8 @@ class Fact(HasNumber, PrivateModel, Anchored):
     def validity(self) -> str:
         """When it holds, such as “until 2026-03-01”; empty for what holds since it was stored, as far as is known."""
         newer = self.superseded_by
+        if not (newer or self.valid_from or self.valid_until):
+            return ""
         return say_validity(self.valid_from, self.ends_at, then=f"F{newer.number}" if newer else "")
 
     def overlaps(self, other: "Fact") -> bool:
@@ -224,7 +226,7 @@ def say_validity(start: datetime | None, end: datetime | None, *, then: str = ""
     now = timezone.now()
     is_past = end is not None and end <= now
     since = f"{'from' if end or start > now else 'since'} {iso_day(start)}" if start else ""
-    words = " ".join(part for part in (since, f"until {iso_day(end)}" if end else "") if part)
+    words = " ".join(filter(None, (since, f"until {iso_day(end)}" if end else "")))
     return f"held {words}{f', then {then}' if then else ''}" if is_past else words
 
 

@@ -14,7 +14,7 @@ from bigmind.core.argument_types import Limit, Offset, Query
 from bigmind.database.pagination import Page
 from bigmind.environment.profile_sections import ProfileSection
 from knowledge.models import CompanyEntry, Kind
-from knowledge.search.abstention import may_answer
+from knowledge.search.abstention import answering
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding
 from knowledge.search.hybrid import search
@@ -55,7 +55,7 @@ def search_directory(actor: Actor, *, query: Query, limit: Limit = 10, offset: O
     filters = Filters(list(eligible), eligible=eligible)
     found = search(subject, owner=actor.user, filters=filters, limit=2 * CANDIDATES)
     # Something is always nearest: below the floor of every search it is no reason to name anyone.
-    experts = _experts(_reasons(actor.user, [item for item in found.items if may_answer(item)]))
+    experts = _experts(_reasons(actor.user, answering(found.items)))
     notice = " ".join(filter(None, (found.notice, nobody_to_find(actor.user))))
     return Experts(
         experts[offset : offset + limit], len(experts), limit, offset, fallback=found.fallback, notice=notice

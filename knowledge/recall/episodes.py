@@ -25,7 +25,7 @@ from knowledge.recall.episode_questions import EpisodeQuestion, read_episode_que
 from knowledge.recall.hits import Hit, findings, hits_of
 from knowledge.recall.question_periods import say_period
 from knowledge.recall.visibility import visible_things
-from knowledge.search.abstention import may_answer
+from knowledge.search.abstention import answering
 
 SHOWN = 3
 """More than three lines cost more than an answer may."""
@@ -199,7 +199,7 @@ def _decisions(actor: Actor, question: EpisodeQuestion, period: Period | None) -
         return Episodes(_hits(actor, Kind.FACT, newest), "Latest decisions:" if newest and not period else "")
     found = findings(actor, question.topic, things=things, is_narrowed=True, project="", limit=READ, offset=0).items
     decided = [item for item in found if item.kind in {Kind.FACT, Kind.COMPANY}]
-    best = [item for item in [*decided, *found] if may_answer(item)][:SHOWN]
+    best = answering([*decided, *found])[:SHOWN]
     best = list({(item.kind, item.source_id): item for item in best}.values())
     if best:
         return Episodes(hits_of(best, actor, things), "")
@@ -211,7 +211,7 @@ def _last_about(actor: Actor, topic: str) -> Episodes | None:
     """Return the newest sessions about a topic; None if nothing says that there were any."""
     things = visible_things(actor.user, _CONVERSATIONS)
     found = findings(actor, topic, things=things, is_narrowed=False, project="", limit=READ, offset=0).items
-    ids = [item.source_id for item in found if may_answer(item) and item.kind == Kind.SUMMARY]
+    ids = [item.source_id for item in answering(found) if item.kind == Kind.SUMMARY]
     sessions = list(Session.objects.of(actor.user).in_view().filter(pk__in=ids).newest_first()[:SHOWN])
     return Episodes(_of_sessions(actor, sessions), "") if sessions else None
 

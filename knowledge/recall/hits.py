@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import filterfalse
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
@@ -22,7 +23,7 @@ from knowledge.models import Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
 from knowledge.recall.question_periods import say_period
 from knowledge.recall.visibility import Things, read_things
-from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevance
+from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevances
 from knowledge.search.excerpts import below_title, excerpt_of
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
@@ -113,7 +114,7 @@ class Hits:
     @property
     def left(self) -> int:
         """How many more follow these."""
-        return max(0, self.total - self.offset - sum(1 + hit.alike for hit in self.items))
+        return max(0, self.total - self.offset - sum([1 + hit.alike for hit in self.items]))
 
 
 def find(
@@ -230,12 +231,11 @@ def hits_of(
         read: What becomes of a text before its excerpt is cut: a page shows markdown as plain words.
     """
     rows, best = read_things(found, things), best_score(found) if best is None else best
-    known = [(finding, rows.get((finding.kind, finding.source_id))) for finding in found]
-    owner, now = str(actor.user), timezone.now()
+    owner, now, relevances = str(actor.user), timezone.now(), name_relevances(found, is_known=is_known, best=best)
     shown = [
-        _hit(finding, thing, owner, now, name_relevance(finding, is_known=is_known, best=best), read, explain=explain)
-        for finding, thing in known
-        if thing is not None
+        _hit(finding, thing, owner, now, relevance, read, explain=explain)
+        for finding, relevance in zip(found, relevances, strict=True)
+        if (thing := rows.get((finding.kind, finding.source_id))) is not None
     ]
     return _label_pairs(shown)
 
@@ -243,7 +243,9 @@ def hits_of(
 def _label_pairs(hits: Sequence[Hit]) -> list[Hit]:
     """Label both of two that may contradict each other, where both were found. Neither changes its place."""
     newer = {hit.handle: hit.may_contradict.partition(":")[0] for hit in hits if hit.may_contradict}
-    found = {hit.handle for hit in hits} if newer else ()
+    if not newer:
+        return [*hits]
+    found = {hit.handle for hit in hits}
     pairs = {handle: other for handle, other in newer.items() if other in found}
     labels = {newer: older for older, newer in pairs.items()} | pairs
     return [replace(hit, may_contradict=labels[hit.handle]) if hit.handle in labels else hit for hit in hits]
@@ -255,8 +257,9 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
     Only case, punctuation and articles may differ: texts that differ in a port or a “not” do not say the same.
     """
     same: dict[tuple[str, ...], list[Hit]] = {}
-    for hit in hits:
-        same.setdefault((hit.kind, *words_in(hit.excerpt)), []).append(hit)
+    hits = [*hits]
+    for hit, words in zip(hits, words_in_each([hit.excerpt for hit in hits]), strict=True):
+        same.setdefault((hit.kind, *words), []).append(hit)
     return [
         replace(first, alike=sum([1 + other.alike for other in others])) if others else first
         for first, *others in same.values()
@@ -265,8 +268,13 @@ def each_once(hits: Iterable[Hit]) -> list[Hit]:
 
 def words_in(text: str) -> tuple[str, ...]:
     """Return the words by which a text says the same as another one."""
-    words = [word for word in IDENTIFIER.findall(text.casefold()) if word not in _ARTICLES]
-    return tuple(words or [text])
+    return words_in_each([text])[0]
+
+
+def words_in_each(texts: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return those of each of several texts."""
+    is_article, find = _ARTICLES.__contains__, IDENTIFIER.findall
+    return [tuple(filterfalse(is_article, find(text.casefold()))) or (text,) for text in texts]
 
 
 def _hit(
@@ -281,13 +289,14 @@ def _hit(
 ) -> Hit:
     source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
+    text = below_title(finding.text, title) if "\n" in finding.text else finding.text
     shown: dict[str, Any] = {"owner": owner, **source.told(thing)}
     return Hit(
         kind=finding.kind,
         id=finding.source_id,
         tier=source.tier,
         title=read(title),
-        excerpt=excerpt_of(read(below_title(finding.text, title)), finding.matched),
+        excerpt=excerpt_of(read(text), finding.matched),
         score=finding.score,
         matched=finding.matched,
         arms=finding.retrievers,

@@ -16,11 +16,11 @@ from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED, STATEMENTS
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.episodes import answer_episode, period_between
-from knowledge.recall.hits import Hit, Hits, filters_of, find, has_asked, hits_of, names_for, words_in
+from knowledge.recall.hits import Hit, Hits, filters_of, find, has_asked, hits_of, names_for, words_in_each
 from knowledge.recall.question_periods import find_then, read_then, say_period
 from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import visible_things
-from knowledge.search.abstention import best_score, is_answered, judge, may_answer
+from knowledge.search.abstention import answering, best_score, is_answered, judge
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
@@ -114,7 +114,7 @@ def recall(
     # What is not shown is counted, and not read.
     shown = hits_of([one for one, *_ in others[:limit]], actor, things, is_known=is_known, best=best)
     alike = {(one.kind, one.source_id): len(same) for one, *same in others if same}
-    hits = [*first, *(replace(hit, alike=alike.get((hit.kind, hit.id), 0)) if alike else hit for hit in shown)]
+    hits = [*first, *[replace(hit, alike=alike.get((hit.kind, hit.id), 0)) if alike else hit for hit in shown]]
     total = len(hits) + len(others[limit:])
     empty = Recollections(
         items=[],
@@ -127,7 +127,9 @@ def recall(
         as_of=say_period(then) if then and not episodes else "",
     )
     # All of them are left at first: the line that says so has to fit as well.
-    full = replace(empty, items=[_shorten(hit, style) for hit in hits[:limit]], left=total)
+    is_whole = style == "detailed"
+    short = [hit if is_whole or len(hit.excerpt) <= CONCISE_CHARS else _shorten(hit) for hit in hits[:limit]]
+    full = replace(empty, items=short, left=total)
     fitting = fit_hits(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[style])
     reply = replace(empty, items=[hit for hit, _ in fitting], left=total - len(fitting))
     if reply.state == "uncertain":
@@ -149,10 +151,11 @@ def recall(
 def _each_once(found: Iterable[Finding], known: Collection[tuple[str, str]]) -> list[list[Finding]]:
     """Return findings that are not known yet, each with those that have the same words."""
     same: dict[tuple[str, ...], list[Finding]] = {}
-    for one in found:
-        below = "" if one.kind in _UNTITLED else one.text.partition("\n")[2].strip()
-        if (one.kind, one.source_id) not in known:
-            same.setdefault(words_in(below or one.text), []).append(one)
+    new = [one for one in found if (one.kind, one.source_id) not in known]
+    below = ["" if one.kind in _UNTITLED else one.text.partition("\n")[2].strip() for one in new]
+    texts = [text or one.text for one, text in zip(new, below, strict=True)]
+    for one, words in zip(new, words_in_each(texts), strict=True):
+        same.setdefault(words, []).append(one)
     return [*same.values()]
 
 
@@ -163,11 +166,10 @@ def take_turns(found: list[Findings], project: str) -> list[Finding]:
     """
     score, ordered, others = _score_for(project), list[tuple[float, float, Finding]](), list[Finding]()
     for (share, _), one in zip(GROUPS, found, strict=True):
-        answering: list[Finding] = []
-        for item in one.items:
-            (answering if may_answer(item) else others).append(item)
-        answering.sort(key=score, reverse=True)
-        ordered += [(rank // share, -score(item), item) for rank, item in enumerate(answering)]
+        first = sorted(answering(one.items), key=score, reverse=True)
+        ordered += [(rank // share, -score(item), item) for rank, item in enumerate(first)]
+        known = set(map(id, first))
+        others += [item for item in one.items if id(item) not in known]
     ordered.sort(key=itemgetter(0, 1))
     answers = [item for *_, item in ordered]
     return answers + nearest(others, project)[: max(0, NEAREST - len(answers))]
@@ -196,9 +198,7 @@ def join_groups(found: list[Findings]) -> Findings:
     return replace(joined, weights=weights, missing=missing)
 
 
-def _shorten(hit: Hit, style: str) -> Hit:
-    if style == "detailed" or len(hit.excerpt) <= CONCISE_CHARS:
-        return hit
+def _shorten(hit: Hit) -> Hit:
     return replace(hit, excerpt=excerpt_of(hit.excerpt, hit.matched, chars=CONCISE_CHARS))
 
 

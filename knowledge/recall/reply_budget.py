@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
-from django.template.loader import render_to_string
+from django.template.loader import get_template, render_to_string
 from pydantic import Field
 
 from accounts.actor import Actor
@@ -52,13 +52,18 @@ def fit_hits(reply: Any, budget: int | None, *, template: str, hit_template: str
         hit_template: The template of one hit.
     """
     if budget is None:
-        return [(hit, _render(hit_template, hit=hit)) for hit in reply.items]
+        render = get_template(f"agent/{hit_template}", using="agent").render
+        return [(hit, render({"hit": hit})) for hit in reply.items]
     left = budget - count_tokens(_render(template, reply=replace(reply, items=[])))
     share = left // max(1, len(reply.items))
+    render = get_template(f"agent/{hit_template}", using="agent").render
     fitting: list[tuple[Any, str]] = []
     for hit in reply.items:
-        shorter, line = _shorten(hit, share, hit_template)
+        shorter, line = hit, render({"hit": hit})
         cost = 1 + count_tokens(line)
+        if cost > share:
+            shorter, line = _shorten(hit, share, hit_template)
+            cost = 1 + count_tokens(line)
         if fitting and cost > left:
             break
         fitting.append((shorter, line) if cost <= left else _shorten(hit, left, hit_template, at_least=1))
@@ -95,10 +100,7 @@ def _id_of_other(user: User, hit: Any) -> str:
 
 
 def _shorten(hit: Any, share: int, template: str, *, at_least: int = SHORTEST_EXCERPT) -> tuple[Any, str]:
-    """Return a hit and its line, the excerpt cut to the words it was found by if it costs more than its share."""
-    line = _render(template, hit=hit)
-    if count_tokens(line) < share:
-        return hit, line
+    """Return a hit and its line, the excerpt cut to the words it was found by, so that it costs its share."""
     room = max(at_least, share - 2 - count_tokens(_render(template, hit=replace(hit, excerpt=""))))
     around = excerpt_of(hit.excerpt, hit.matched, chars=room * CHARS_PER_TOKEN)
     shorter = replace(hit, excerpt=cut_to_tokens(around, room))

@@ -84,9 +84,9 @@ def is_answered(found: Findings) -> bool:
     first = found.items[:JUDGED]
     # A missing cosine would count as 0, and everything as uncertain while vectors are being made.
     if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
-        return any(may_answer(item) for item in found.items)
+        return bool(answering(found.items))
     if found.total <= SMALL:
-        is_certain = _stands_out_by(first) >= STANDS_OUT or any(_nearness(item) >= CERTAIN for item in first)
+        is_certain = _stands_out_by(first) >= STANDS_OUT or max(map(_nearness, first), default=0.0) >= CERTAIN
         return is_certain and not _names_something_unknown(found)
     return relevance_of(found) >= FLOOR_OF_LIST
 
@@ -98,7 +98,7 @@ def is_near(found: Findings) -> bool:
     """
     first = found.items[:JUDGED]
     if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
-        return any(may_answer(item) for item in found.items)
+        return bool(answering(found.items))
     best = max((item.vector or 0.0 for item in first), default=0.0)
     return best >= NEAR + NEAR_GROWS * log(max(1, found.total))
 
@@ -133,8 +133,8 @@ def count_strong(items: Sequence[Finding], statements: Collection[str]) -> int:
     """
     if any(item.kind not in statements or item.vector is None for item in items):
         return len(items)
-    best = best_score(items)
-    return next((number for number, item in enumerate(items) if is_much_weaker(item, best)), len(items))
+    least = _least_of_strong(best_score(items))
+    return next((number for number, item in enumerate(items) if item.score < least), len(items))
 
 
 def best_score(items: Iterable[Finding]) -> float:
@@ -142,9 +142,9 @@ def best_score(items: Iterable[Finding]) -> float:
     return max([item.score for item in items], default=0.0)
 
 
-def is_much_weaker(item: Finding, best: float) -> bool:
-    """Return whether one finding scores much less than the best one of its list."""
-    return item.score < min(CLEAR, best - GAP - GAP_SHARE * best)
+def _least_of_strong(best: float) -> float:
+    """Return the score below which a finding is much weaker than the best one of its list."""
+    return min(CLEAR, best - GAP - GAP_SHARE * best)
 
 
 def relevance_of(found: Findings) -> float:
@@ -173,24 +173,35 @@ def features_of(found: Findings) -> list[float]:
     return [max(cosines), cosines[0], fmean(cosines), max(words), words[0], together, missing, len(weights) / 10]
 
 
-def name_relevance(item: Finding, *, is_known: bool, best: float) -> Relevance:
-    """Return how relevant a hit is, in a word.
+def name_relevances(items: Sequence[Finding], *, is_known: bool, best: float) -> list[Relevance]:
+    """Return how relevant each of several hits is, in a word.
 
     Args:
-        is_known: Whether the list it stands in answers the question: a hit of another one is weak.
+        is_known: Whether the list they stand in answers the question: a hit of another one is weak.
         best: The best score of that list. What scores much less is related only.
     """
-    if not is_known or not (may_answer(item) or item.score >= best):
-        return "weak"
-    return "related" if is_much_weaker(item, best) else "strong"
+    if not is_known:
+        return ["weak"] * len(items)
+    answers, least = set(map(id, answering(items))), _least_of_strong(best)
+    return [
+        "weak" if item.score < best and id(item) not in answers else "related" if item.score < least else "strong"
+        for item in items
+    ]
+
+
+def answering(items: Iterable[Finding]) -> list[Finding]:
+    """Return the findings that clear the floor, so that they may answer the question."""
+    return [
+        item
+        for item in items
+        if (words := item.keyword or 0.0) >= ALL_WORDS
+        or (words >= WORDS_ALONE if item.vector is None else item.vector + WORDS_COUNT * words >= FLOOR)
+    ]
 
 
 def may_answer(item: Finding) -> bool:
-    """Return whether one finding clears the floor, so that it may answer the question."""
-    words = item.keyword or 0.0
-    if item.vector is None:
-        return words >= WORDS_ALONE
-    return words >= ALL_WORDS or item.vector + WORDS_COUNT * words >= FLOOR
+    """Return whether one finding does."""
+    return bool(answering([item]))
 
 
 def _nearness(item: Finding) -> float:

@@ -25,6 +25,7 @@ from knowledge.search.retrievers import (
     units_of,
 )
 from knowledge.search.spelling import correct_question, correct_words
+from knowledge.search.synonyms import Synonyms
 
 FORM_CHARS = 5
 """Letters that the forms of one word have in common: where a passage has one form, the others are not misspelt."""
@@ -56,7 +57,7 @@ class Matches:
     """What the words of a question are worth in one group: how many passages have each, and which have none of them."""
 
     candidates: dict[int, Candidate]
-    counts: list[float]
+    counts: Sequence[float]
     weights: list[float]
     missing: frozenset[str]
 
@@ -102,15 +103,19 @@ def _combine(
 ) -> Found:
     candidates = {**near, **matched.candidates}
     has = {passage: one.has or other.has.get(passage, 0) for passage, one in candidates.items()}
-    vector = {passage: near[passage].score if passage in near else other.near.get(passage) for passage in candidates}
+    vector = {
+        passage: float(score)
+        for passage in candidates
+        if (score := near[passage].score if passage in near else other.near.get(passage)) is not None
+    }
     weights = dict(zip(words, matched.weights, strict=False))
     return Found(
         candidates=candidates,
         keyword=coverage(has, matched.weights),
-        vector={passage: float(score) for passage, score in vector.items() if score is not None},
+        vector=vector,
         brought={"keyword": len(matched.candidates), "vector": len(near)},
         waiting=other.waiting,
-        weights=_weights_with_corrections(weights, question),
+        weights=_weights_with_corrections(weights, question.synonyms) if question.synonyms else weights,
         words=weights,
         missing=matched.missing,
         counts=dict(zip(words, matched.counts, strict=False)),
@@ -133,7 +138,7 @@ def _match_words(
     for group in groups:
         of_group = [one for unit, one in zip(units, matched, strict=True) if unit.group == group]
         counts = [one.counts for one in of_group if one.counts]
-        in_all = [sum(scopes) for scopes in zip(*counts, strict=True)]
+        in_all = [*map(sum, zip(*counts, strict=True))]
         missing = frozenset(_unknown(words, of_group)).difference(corrections)
         candidates = merge_candidates(chain.from_iterable([one.candidates for one in of_group]))
         matches.append(Matches(candidates, in_all, word_weights(counts), missing))
@@ -167,17 +172,17 @@ def _of_groups(
 
 def _unknown(words: Sequence[str], lookups: Sequence[KeywordCandidates]) -> list[str]:
     """Return the words that no passage has, nor any other form of them."""
-    counts = [sum(scopes) for scopes in zip(*(one.counts for one in lookups if one.counts), strict=True)]
+    counts = [*map(sum, zip(*[one.counts for one in lookups if one.counts], strict=True))]
+    if all(counts):
+        return []
     known = {word[:FORM_CHARS] for word, count in zip(words, counts, strict=False) if count}
     return [word for word, count in zip(words, counts, strict=False) if not (count or word[:FORM_CHARS] in known)]
 
 
-def _weights_with_corrections(weights: dict[str, float], question: SearchQuestion) -> dict[str, float]:
+def _weights_with_corrections(weights: dict[str, float], synonyms: Synonyms) -> dict[str, float]:
     """Return the weights of words, and of what was put beside them.
 
     Late interaction reads the corrected question, in which a correction stands in the place of the misspelt word.
     """
-    others = {
-        other: weights[word] for word, same in (question.synonyms or {}).items() if word in weights for other in same
-    }
+    others = {other: weights[word] for word, same in synonyms.items() if word in weights for other in same}
     return {**others, **weights}

@@ -1,8 +1,9 @@
 """Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
@@ -10,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from bigmind.text.periods import Period
-from knowledge.models import Kind, Passage
+from knowledge.models import Passage
 from knowledge.search.indexes import Scope
 
 FEW = 2_000
@@ -70,19 +71,19 @@ class Filters:
             return False  # Each of so many things has a passage.
         return _at_most_few([self._passages(scope)])
 
-    def branches(self, scope: Scope) -> Iterator[Sql]:
-        """Yield the conditions on `passage` of an exhaustive search: one for each narrowed kind, one for the others.
+    def branches(self, scope: Scope) -> list[Sql]:
+        """Return the conditions on `passage` of an exhaustive search: one for each narrowed kind, one for the others.
 
         They are separate because PostgreSQL plans each for itself, and can start from the things when they are few.
         Joined by OR, all of them would be evaluated on every passage.
         """
         common, narrowing = self.common(scope), self.narrowing
         others = [str(kind) for kind in self.kinds if kind not in narrowing]
-        if others or not narrowing:
-            yield common + Sql("passage.kind = ANY(%s)", (others,))
+        branches = [common + Sql("passage.kind = ANY(%s)", (others,))] if others or not narrowing else []
         for kind, ids in self._narrowed_ids.items():
             chosen = Sql(f"passage.source_id IN (SELECT pk::text FROM ({ids.text}) AS eligible(pk))", ids.parameters)
-            yield common + Sql("passage.kind = %s", (kind,)) + chosen
+            branches.append(common + Sql("passage.kind = %s", (kind,)) + chosen)
+        return branches
 
     def roughly(self, scopes: Collection[Scope]) -> Sql:
         """Return the condition on `passage` for a rough count of what is searched: owners, kinds and project."""
@@ -129,12 +130,6 @@ def join_filters(each: Sequence[Filters]) -> Filters:
     return replace(each[0], kinds=kinds, eligible=eligible, groups=[one.kinds for one in each])
 
 
-@cache
-def is_shared(kind: str) -> bool:
-    """Return whether everybody sees the things of a kind."""
-    return Kind(kind).is_shared
-
-
 def scope_of(table: str, scope: Scope) -> Sql:
     """Return the condition that rows of a table belong to a scope."""
     if scope.owner is None:
@@ -145,8 +140,8 @@ def scope_of(table: str, scope: Scope) -> Sql:
 def of_scopes(table: str, scopes: Iterable[Scope]) -> Sql:
     """Return the condition that rows of a table belong to any of these scopes."""
     each = [scope_of(table, scope) for scope in scopes]
-    text = " OR ".join(one.text for one in each)
-    return Sql(f"({text})", tuple(parameter for one in each for parameter in one.parameters))
+    text = " OR ".join([one.text for one in each])
+    return Sql(f"({text})", tuple(chain.from_iterable([one.parameters for one in each])))
 
 
 def _ids(rows: QuerySet[Any]) -> Sql:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from pgvector import HalfVector
 
@@ -12,7 +12,7 @@ from knowledge.embeddings.providers import TokenSigns
 from knowledge.models import EmbeddingSpace
 from knowledge.search.candidates import Found
 from knowledge.search.question import SearchQuestion
-from knowledge.search.ranking import PassageText, Ranked, Texts
+from knowledge.search.ranking import EPOCH, PassageText, Ranked, Texts
 from knowledge.search.retrievers import MOST_COUNTED
 
 _TEXTS = """
@@ -110,12 +110,13 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
         with read_cursor() as cursor:
             cursor.execute(_TEXTS.format(scope=searched.text), [others, *searched.parameters])
             texts = {**texts, **{row[0]: PassageText(*row[1:]) for row in cursor.fetchall()}}
+    lexemes = [*enumerate(found.lexemes)]
+    matched = {bits: [word for number, word in lexemes if bits >> number & 1] for bits in set(found.has.values())}
     findings = []
     for one in ranked:
         passage = one.candidate.passage
         if passage in texts:
             shown = texts[passage]
-            has = found.has.get(passage, 0)
             findings.append(
                 Finding(
                     kind=one.candidate.kind,
@@ -124,8 +125,8 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
                     # Neighbours and periods may lift a score above 1, which means: every word, and the very meaning.
                     score=round(min(1.0, one.score), 4),
                     retrievers=one.fused.retrievers,
-                    matched=[word for number, word in enumerate(found.lexemes) if has >> number & 1],
-                    created_at=shown.created_at,
+                    matched=[*matched.get(found.has.get(passage, 0), ())],
+                    created_at=EPOCH + timedelta(microseconds=shown.at),
                     project=shown.project,
                     keyword=found.keyword.get(passage),
                     vector=found.vector.get(passage),

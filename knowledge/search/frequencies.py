@@ -104,7 +104,7 @@ def word_weights(counts: Sequence[Sequence[float]]) -> list[float]:
     The weight is an inverse document frequency, as in BM25. It is computed over all searched scopes together, so that
     their scores can be compared.
     """
-    passages = [sum(scopes) for scopes in zip(*counts, strict=True)]
+    passages = [*map(sum, zip(*counts, strict=True))]
     most = max(passages, default=0.0)
     # Half a passage: a word that none has weighs a little more than one that a single passage has, and not infinitely.
     # `retrievers.py` has the same formula in SQL, by which each scope chooses its candidates.

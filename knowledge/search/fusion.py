@@ -71,7 +71,7 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
     used = {name: ranking for name, ranking in rankings.items() if ranking.scores}
     # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
     # words keep their weight: that none of them occurs is known, and lowers every score.
-    whole = sum(ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword")
+    whole = sum([ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword"])
     passages = dict.fromkeys(chain.from_iterable([ranking.scores for ranking in used.values()]))
     weighed = [(name, ranking.scores, ranking.weight / whole, ranking.otherwise) for name, ranking in used.items()]
     fused = {}
@@ -127,6 +127,8 @@ def weigh_turns(scores: Scores, turns: Mapping[int, Turn], question: str) -> dic
     stand before words. Where some are long, as an assistant's are, each says for itself what it is about, so neighbours
     add nothing to them, and what is worth knowing is mostly what the user said.
     """
+    if not turns:
+        return dict(scores)
     long_sessions = {turn.place[0] for turn in turns.values() if turn.is_long}
     names = set(question.casefold().replace("'", " ").replace("’", " ").split())
     weighed = dict(scores)
@@ -172,7 +174,7 @@ def put_newest_first(
         ]
         settled.update(group)
         places = [ranked.index(one) for one in group]
-        for where, one in zip(places, sorted(group, key=lambda one: ages[one], reverse=True), strict=True):
+        for where, one in zip(places, sorted(group, key=ages.__getitem__, reverse=True), strict=True):
             order[where] = one
     return order
 
@@ -182,7 +184,9 @@ def add_late(scores: Scores, late: Scores) -> dict[int, float]:
 
     Only differences count, so that a score means the same with it and without it, as for passages without tokens.
     """
-    usual = sum(late.values()) / max(1, len(late))
+    if not late:
+        return dict(scores)
+    usual = sum(late.values()) / len(late)
     return {passage: score + LATE * (late.get(passage, usual) - usual) for passage, score in scores.items()}
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -177,7 +178,7 @@ def _count_metrics(rankings: Sequence[_RankedThings], limit: int, *, is_fallback
     for step, seconds in rankings[0].seconds.items():
         SEARCH_SECONDS.labels(step).observe(seconds)
     shown = [one for ranking in rankings for one in ranking.things[:limit]]
-    for retriever, number in Counter(name for one in shown for name in one.fused.retrievers).items():
+    for retriever, number in Counter(chain.from_iterable([one.fused.retrievers for one in shown])).items():
         FOUND.labels(retriever).inc(number)
 
 

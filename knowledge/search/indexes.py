@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cache
 from uuid import UUID
 
 import structlog
@@ -124,14 +125,20 @@ class Scope:
         return max([1, *self.indexed.values()])
 
 
+@cache
+def is_shared(kind: str) -> bool:
+    """Return whether everybody sees the things of a kind."""
+    return Kind(kind).is_shared
+
+
 def scopes_of(owner: User, kinds: Iterable[str], indexes: Mapping[str, float] | None = None) -> list[Scope]:
     """Return the scopes that a user searches for things of these kinds: their own, the shared one, or both.
 
     Args:
         indexes: What `INDEXES` says, where that was asked already.
     """
-    are_shared = {Kind(kind).is_shared for kind in kinds}
-    return _scopes([None if is_shared else owner.pk for is_shared in sorted(are_shared)], indexes)
+    are_shared = sorted(set(map(is_shared, kinds)))
+    return _scopes([None if shared else owner.pk for shared in are_shared], indexes)
 
 
 def scope_of_owner(owner: User | None) -> Scope:

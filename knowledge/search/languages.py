@@ -24,6 +24,7 @@ and abbreviations reach 7, sentences of four words 20."""
 # Scripts that put no spaces between words: PostgreSQL takes a whole clause for one word. Korean has spaces, but what
 # follows a noun is written with it.
 UNSPACED = re.compile("[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]+")
+_OF_CODE = {code: name for name, code in CODES.items()}
 READ_CHARS = 1_000
 """Characters by which a language is recognized: more would only cost time."""
 
@@ -35,7 +36,7 @@ def language_of(text: str) -> str:
     """
     usual = str(settings.LANGUAGE)
     likely = dict(_identifier().rank(UNSPACED.sub(" ", text[:READ_CHARS])))
-    language = max(CODES, key=lambda name: likely[CODES[name]])
+    language = _OF_CODE[max(_OF_CODE, key=likely.__getitem__)]
     return language if likely[CODES[language]] - likely[CODES[usual]] >= SURE else usual
 
 

@@ -4,6 +4,7 @@ A day, a month or a year alone says nothing about it: “When does the bar close
 are looked up one by one, so nothing here takes longer than its text is long.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -34,6 +35,7 @@ _PAST = _set("did was were had wasn weren didn hadn")
 _PRESENT = _set(
     "is are am do does has have can could may might must shall should will would isn aren doesn don hasn haven ll"
 )
+_TENSES = _PAST | _PRESENT
 _IRREGULAR = _set(
     "ran held led paid took made wrote came went said kept sent got gave built chose won lost left began spoke "
     "stood knew found met bought sold broke fell drew drove ate flew grew hid rode saw slept taught threw wore "
@@ -64,7 +66,9 @@ _FORMER = _set(
     "frühere früherer früheres früheren ursprünglich ursprüngliche ehemalige ehemaliger vorher davor zuvor früher "
     "bisherige"
 )
-_CHAIN = ("history of", "verlauf", "geschichte", "changed over time", "used to be", "used to have", "how has")
+_CHAIN = re.compile(
+    "(?<![^ ])(?:history of|verlauf|geschichte|changed over time|used to be|used to have|how has)(?![^ ])"
+)
 
 
 def words_of(text: str) -> list[str]:
@@ -114,12 +118,11 @@ def asks_for_former(words: Sequence[str]) -> bool:
 
 def asks_for_history(words: Sequence[str]) -> bool:
     """Whether a question asks for all that was so, one after the other."""
-    text = f" {' '.join(words)} "
-    return any(f" {phrase} " in text for phrase in _CHAIN)
+    return _CHAIN.search(" ".join(words)) is not None
 
 
 def _is_english_past(words: Sequence[str]) -> bool:
-    tense = next((word for word in words if word in _PAST or word in _PRESENT), "")
+    tense = next(filter(_TENSES.__contains__, words), "")
     if tense:
         return tense in _PAST
     verbs = [place for place, word in enumerate(words) if word in _IRREGULAR or (word.endswith("ed") and len(word) > 3)]

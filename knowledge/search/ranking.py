@@ -34,7 +34,7 @@ NEWEST_OF = 20
 SHORT_TURN = 400
 """Characters of an exchange whose neighbours say what it is about. A longer one says that itself."""
 NAME_CHARS = 40
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Of the best their tokens and what a reader is shown; of exchanges what counts beside their words; and which facts are
 # known not to have held in a period, or not to hold now. What replaced another fact began when it was stored. What
@@ -82,11 +82,6 @@ class PassageText(NamedTuple):
     at: int
     project: str
 
-    @property
-    def created_at(self) -> datetime:
-        """When it was said or stored. Only what is shown is worth a `datetime`."""
-        return _EPOCH + timedelta(microseconds=self.at)
-
 
 Texts = Mapping[int, PassageText]
 
@@ -124,12 +119,12 @@ def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tupl
     Scores are compared at four digits, so that equals stay in one order whatever the processor rounds: newest first.
     Beside them it returns what the best passages say.
     """
-    fused = [fuse(found.keyword, found.vector) for found in groups]
+    fused = [fuse(found.keyword, found.vector) if found.candidates else {} for found in groups]
     alone = [{passage: score for passage, (score, *_) in one.items()} for one in fused]
     best = [sorted(one, key=one.__getitem__, reverse=True)[:RERANKED] for one in alone]
     known = read_known(groups, [passage for one in best for passage in one], question, owner)
     ranked = [
-        _rank(found, one, scores, first, known, question)
+        _rank(found, one, scores, first, known, question) if one else []
         for found, one, scores, first in zip(groups, fused, alone, best, strict=True)
     ]
     return ranked, known.texts
@@ -178,7 +173,7 @@ def read_known(groups: Sequence[Found], best: list[int], question: SearchQuestio
     facts = {one.passage: int(one.source_id) for one in candidates if one.kind == Kind.FACT}
     now, searched = timezone.now(), question.searched
     start, end = question.period or (now, now)
-    begins, ends = ((moment - _EPOCH) // timedelta(microseconds=1) for moment in (start, end))
+    begins, ends = [(moment - EPOCH) // timedelta(microseconds=1) for moment in (start, end)]
     timed = [one.passage for one in candidates] if question.period else []
     parameters = {f"scope_{number}": value for number, value in enumerate(searched.parameters)}
     statement = _KNOWN.format(scope=searched.text % tuple(f"%({name})s" for name in parameters))

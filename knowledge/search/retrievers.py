@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -14,9 +15,9 @@ from bigmind.database.replicas import read_cursor
 from bigmind.text.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
-from knowledge.search.filters import Filters, Sql, is_shared, of_scopes, scope_of
+from knowledge.search.filters import Filters, Sql, of_scopes, scope_of
 from knowledge.search.frequencies import count_words, selective_words
-from knowledge.search.indexes import Scope, as_indexed
+from knowledge.search.indexes import Scope, as_indexed, is_shared
 from knowledge.search.languages import UNSPACED, language_of
 from knowledge.search.synonyms import Synonyms
 
@@ -177,11 +178,6 @@ def lexemes_of(query: str) -> list[str]:
     return read_words(query).lexemes
 
 
-def is_pair(word: str) -> bool:
-    """Return whether a word of a question is a pair of characters, which is looked for anywhere in a text."""
-    return UNSPACED.fullmatch(word) is not None
-
-
 def _pairs_of(query: str) -> list[str]:
     """Return the pairs of neighbouring characters in Chinese, Japanese and Korean, as such texts are searched."""
     runs = UNSPACED.findall(query)
@@ -218,10 +214,10 @@ class Unit:
     @property
     def is_read_whole(self) -> bool:
         """Whether each of its passages is compared: no index orders them."""
-        return self.few or not self.scope.is_large
+        return self.few or not self.scope.indexed
 
 
-_BY_SCORE = attrgetter("score", "passage")
+_BY_SCORE, _PASSAGE = attrgetter("score", "passage"), attrgetter("passage")
 
 
 class KeywordCandidates(NamedTuple):
@@ -238,7 +234,7 @@ def units_of(filters: Filters, scopes: Sequence[Scope]) -> list[Unit]:
         for scope in scopes:
             if of_scope := [kind for kind in kinds if is_shared(kind) is (scope.owner is None)]:
                 narrowed = replace(filters, kinds=of_scope, groups=())
-                units.append(Unit(scope, narrowed, group, few=scope.is_large and narrowed.leave_few(scope)))
+                units.append(Unit(scope, narrowed, group, few=bool(scope.indexed) and narrowed.leave_few(scope)))
     return units
 
 
@@ -259,7 +255,7 @@ def match_words(
         read = _read_candidates(_rank_by_words(terms, words, branches, units=len(whole)), len(whole))
         found |= zip(whole, read, strict=True)
     for number, unit in enumerate(units):
-        if not unit.is_read_whole:
+        if number not in found:
             filters, scope = unit.filters, unit.scope
             selective, known = selective_words(words, scope), count_words(words, scope)
             branch = filters.common(scope) + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in filters.kinds],))
@@ -351,7 +347,8 @@ def score_by_other_retriever(
 
 def merge_candidates(found: Iterable[Candidate]) -> dict[int, Candidate]:
     """Return the best CANDIDATES of several scopes, by passage."""
-    return {candidate.passage: candidate for candidate in _take_best(found)}
+    best = sorted(found, key=_BY_SCORE, reverse=True)[:CANDIDATES]
+    return dict(zip(map(_PASSAGE, best), best, strict=True))
 
 
 @contextmanager
@@ -363,8 +360,8 @@ def tune(parameters: dict[str, str], question: str = "NULL", *, is_left: bool = 
         is_left: Whether nothing follows in the transaction: its end sets them back.
     """
     with read_cursor() as cursor:
-        names = ", ".join("set_config(%s, %s, true)" for _ in parameters)
-        cursor.execute(f"SELECT {question}, {names}", [part for pair in parameters.items() for part in pair])
+        names = ", ".join(["set_config(%s, %s, true)"] * len(parameters))
+        cursor.execute(f"SELECT {question}, {names}", [*chain.from_iterable(parameters.items())])
         yield cursor.fetchone()[0]
         if is_left:
             return
@@ -401,19 +398,19 @@ def _branches(units: Sequence[Unit]) -> list[_Branch]:
     number_of = {str(kind): number for number, unit in enumerate(units) for kind in unit.filters.kinds}
     branches = []
     for scope in {unit.scope.owner: unit.scope for unit in units}.values():
-        kinds = [kind for unit in units if unit.scope.owner == scope.owner for kind in unit.filters.kinds]
-        numbers = {number_of[str(kind)] for kind in kinds}
-        cases = " ".join(f"WHEN '{kind}' THEN {number_of[str(kind)]}" for kind in map(str, kinds))
+        filters = [unit.filters for unit in units if unit.scope.owner == scope.owner]
+        kinds = [str(kind) for one in filters for kind in one.kinds]
+        cases = " ".join([f"WHEN '{kind}' THEN {number_of[kind]}" for kind in kinds])
+        numbers = set(map(number_of.__getitem__, kinds))
         unit = str(min(numbers)) if len(numbers) == 1 else f"CASE passage.kind {cases} END"
-        first = next(one.filters for one in units if one.scope.owner == scope.owner)
-        branches += [_Branch(unit, scope, branch) for branch in replace(first, kinds=kinds).branches(scope)]
+        branches += [_Branch(unit, scope, branch) for branch in replace(filters[0], kinds=kinds).branches(scope)]
     return branches
 
 
 def _union_all(branches: Iterable[Sql]) -> Sql:
     joined = list(branches)
-    text = " UNION ALL ".join(f"({branch.text})" for branch in joined)
-    return Sql(text, tuple(parameter for branch in joined for parameter in branch.parameters))
+    text = " UNION ALL ".join([f"({branch.text})" for branch in joined])
+    return Sql(text, tuple(chain.from_iterable([branch.parameters for branch in joined])))
 
 
 def _take_best(found: Iterable[Candidate]) -> list[Candidate]:
@@ -439,16 +436,18 @@ def _rank_by_words(
     bits = _bits(terms)
     # Large scopes are asked through the index, which has pairs of characters as words. Small ones are read in any case,
     # so there a pair is looked for in the text: also in what no worker has indexed by pairs yet.
-    pairs = [] if known else [word for word in sought if is_pair(word)]
-    indexed = " | ".join(terms[word] for word in sought if word not in pairs)
+    pairs = [] if known else [*filter(UNSPACED.fullmatch, sought)]
+    indexed = " | ".join([terms[word] for word in sought if word not in pairs])
     any_sought = " OR ".join([*([_HAS_WORD] if indexed else []), *([_HAS_PAIR] * len(pairs))])
     tested = (*_test_parameters(terms), *([indexed] if indexed else []), *pairs)
     found = _union_all(
-        Sql(
-            _FOUND.format(unit=branch.unit, bits=bits, any=any_sought, condition=branch.condition.text),
-            (*tested, *branch.condition.parameters),
-        )
-        for branch in branches
+        [
+            Sql(
+                _FOUND.format(unit=branch.unit, bits=bits, any=any_sought, condition=branch.condition.text),
+                (*tested, *branch.condition.parameters),
+            )
+            for branch in branches
+        ]
     )
     best = _union_all_of(_BEST_RANKED, units, condition=condition.text)
     text = _RANKED.format(found=found.text, last=units - 1, best=best)
@@ -456,30 +455,34 @@ def _rank_by_words(
 
 
 def _union_all_of(template: str, units: int, **parts: str) -> str:
-    return " UNION ALL ".join(template.format(unit=unit, limit=CANDIDATES, **parts) for unit in range(units))
+    return " UNION ALL ".join([template.format(unit=unit, limit=CANDIDATES, **parts) for unit in range(units)])
 
 
 def _bits(terms: Iterable[str]) -> str:
     """Return SQL for the words that a passage has, as the bits of a number."""
+    pairs = {*filter(UNSPACED.fullmatch, terms := [*terms])}
     tests = [
-        f"(({_HAS_PAIR if is_pair(word) else _HAS_WORD})::int::bigint << {number})" for number, word in enumerate(terms)
+        f"(({_HAS_PAIR if word in pairs else _HAS_WORD})::int::bigint << {number})" for number, word in enumerate(terms)
     ]
     return " | ".join(tests) or "0::bigint"
 
 
 def _test_parameters(terms: Mapping[str, str]) -> list[str]:
     """Return what the tests of `_bits` take as parameters."""
-    return [word if is_pair(word) else term for word, term in terms.items()]
+    pairs = {*filter(UNSPACED.fullmatch, terms)}
+    return [word if word in pairs else term for word, term in terms.items()]
 
 
 def _compare_vectors(vector: HalfVector, space: EmbeddingSpace, branches: Iterable[_Branch], units: int) -> Sql:
     near = _union_all(
-        Sql(
-            _COMPARED.format(unit=branch.unit, condition=condition.text),
-            (vector.to_text(), space.pk, *condition.parameters),
-        )
-        for branch in branches
-        for condition in [scope_of("vector", branch.scope) + branch.condition]
+        [
+            Sql(
+                _COMPARED.format(unit=branch.unit, condition=condition.text),
+                (vector.to_text(), space.pk, *condition.parameters),
+            )
+            for branch in branches
+            for condition in [scope_of("vector", branch.scope) + branch.condition]
+        ]
     )
     return Sql(f"WITH near AS ({near.text}) {_union_all_of(_BEST_COMPARED, units)}", near.parameters)
 
@@ -503,4 +506,4 @@ def alternatives(word: str, synonyms: Synonyms | None) -> list[str]:
 
 def any_of(lexemes: Sequence[str]) -> str:
     """Return a tsquery that matches any of these words. They are quoted, so that no word can be an operator."""
-    return " | ".join("'{}'".format(lexeme.replace("\\", "\\\\").replace("'", "''")) for lexeme in lexemes)
+    return " | ".join(["'{}'".format(lexeme.replace("\\", "\\\\").replace("'", "''")) for lexeme in lexemes])

@@ -1,7 +1,6 @@
 """Filters for what agents read: stored text is shown as data that cannot forge structure."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from django import template
@@ -92,8 +91,8 @@ def hit_label(hit: Any) -> Told:
     It stands behind the opening fence, so no text of anybody's can pass for it; what was stored comes last.
     """
     handle = hit.session_handle if hit.kind == "summary" else handle_of(hit.kind, hit.id)
-    by = f"approved by {texts.quote(str(hit.approver))}" if hit.approver else _by(hit.owner)
     is_shared = KINDS[hit.kind].is_shared
+    by = f"approved by {texts.quote(str(hit.approver))}" if hit.approver else _by(hit.owner) if is_shared else ""
     shown = hit.role or (by if is_shared else "")
     session = f"session {hit.session_handle}" if hit.kind == "chunk" and hit.session_handle else ""
     named = hit.title.removeprefix(f"[{handle}] ")
@@ -103,9 +102,9 @@ def hit_label(hit: Any) -> Told:
     reviewed = UNREVIEWED if is_shared and not hit.approver else ""
     flag = _flag(hit) if is_shared else ""
     project = texts.quote(hit.project) if hit.project else ""
-    stale = "" if hit.approver else _say_stale(hit.freshness)
+    stale = _say_stale(hit.freshness) if hit.freshness and not hit.approver else ""
     where = (session, alike, project, title, against)
-    return _label(handle, _weakness(hit), shown, reviewed, flag, hit.created_at, hit.validity, stale, *where)
+    return _label(handle, _weakness(hit), shown, reviewed, flag, iso_day(hit.created_at), hit.validity, stale, *where)
 
 
 @register.filter
@@ -115,7 +114,7 @@ def entry_label(hit: Any) -> Told:
     sure = "" if entry.confidence == 1 else f"confidence {entry.confidence:.1f}"
     flag, source, by = _flag(entry), _quote(entry.source_story), _by(entry.created_by)
     stale = _say_stale(entry.freshness)
-    about = (entry.entry_type, by, UNREVIEWED, flag, entry.updated_at, sure, stale, source)
+    about = (entry.entry_type, by, UNREVIEWED, flag, iso_day(entry.updated_at), sure, stale, source)
     return _label(f"entry:{entry.id}", _weakness(hit), *about)
 
 
@@ -128,7 +127,7 @@ def company_label(hit: Any) -> Told:
     since = f" as of {iso_day(entry.as_of)}" if entry.as_of else ""
     source = f"from {texts.quote(entry.comes_from)}{since}" if entry.comes_from else ""
     flag, title = _flag(entry), _quote(entry.title)
-    about = (entry.category, entry.freshness, by, flag, entry.updated_at, source, title)
+    about = (entry.category, entry.freshness, by, flag, iso_day(entry.updated_at), source, title)
     return _label(entry.handle, _weakness(hit), *about)
 
 
@@ -150,12 +149,8 @@ def _by(name: object) -> str:
     return f"by {texts.quote(str(name))}" if name else "by someone who has left"
 
 
-def _label(*parts: str | datetime) -> Told:
-    shown = []
-    for part in parts:
-        if part:
-            shown.append(iso_day(part) if isinstance(part, datetime) else texts.inline(part))
-    return Told(" ".join(shown))
+def _label(*parts: str) -> Told:
+    return Told(" ".join(texts.inline_each(filter(None, parts))))
 
 
 def _quote(stored: str) -> str:

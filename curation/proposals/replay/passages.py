@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import LINE_TOKENS
 from knowledge.models import EmbeddingSpace
+from knowledge.search.languages import UNSPACED
 from knowledge.search.late_interaction import PassageTokens
-from knowledge.search.retrievers import CANDIDATES, is_pair
+from knowledge.search.retrievers import CANDIDATES
 
 _PASSAGES = """
 SELECT passage.id, passage.source_id, passage.project, tsvector_to_array(passage.lexemes), passage.text,
@@ -117,7 +118,7 @@ class PassageIndex:
         """Return the passages that have a word or one that counts as it."""
         key = (word, *others)
         if key not in self.known:
-            if is_pair(word):
+            if UNSPACED.fullmatch(word):
                 rows = np.array([row for row, one in enumerate(self.passages) if word in one.text], dtype=np.int64)
             else:
                 found = [self.by_word[one] for one in {word, *others} if one in self.by_word]
