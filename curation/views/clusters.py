@@ -20,7 +20,6 @@ from curation.decisions.clusters import ProposalCluster, cluster_of, decide_clus
 from curation.decisions.deciding import Decision
 from curation.decisions.entry_details import readable_entry
 from curation.decisions.who_may_decide import waits_for_others
-from curation.models import Overlap
 from curation.templatetags.curation import past
 from knowledge.models import CompanyEntry
 
@@ -47,7 +46,6 @@ class ClusterCard:
 
     entry: CompanyEntry
     may_hold: bool
-    pair: Overlap | None
     compared_with: CompanyEntry
 
 
@@ -126,4 +124,4 @@ def _card(actor: Actor, found: ProposalCluster, entry: CompanyEntry) -> ClusterC
     entries = {one.pk: one for one in found.entries}
     pair = next((pair for pair in found.pairs if entry.pk in {pair.entry_id, pair.other_id}), None)
     beside = entries[pair.partner_of(entry.pk)] if pair else next(one for one in found.entries if one != entry)
-    return ClusterCard(entry, not waits_for_others(actor, entry), pair, beside)
+    return ClusterCard(entry, not waits_for_others(actor, entry), beside)
