@@ -11,7 +11,6 @@ from bigmind.observability.health import healthz, readyz
 from bigmind.observability.metrics import metrics
 from bigmind.toolsets import TOOLSETS
 from bigmind.transports.hooks.views import HookView
-from bigmind.transports.rest.trial import try_operation
 from bigmind.views import imports, system_backups, system_settings
 from bigmind.views.connect import connect
 from bigmind.views.help import help_file, help_page
@@ -44,7 +43,6 @@ urlpatterns = [
     path("help/", help_page, name="help"),
     path("help/files/<path:name>", help_file, name="help-file"),
     path("help/<path:slug>/", help_page, name="help-page"),
-    path("try/<str:name>/", try_operation, name="api-try"),
     path("counts/", counts, name="counts"),
     path("theme/", choose_theme, name="theme"),
     path("admin/login/", admin_sign_in),

@@ -5,8 +5,8 @@ them as well.
 
 Some places are about particular kinds, and a new one is left out of them until someone wants it there: what a session
 starts with (`services/context.py`, and its receipts), what hooks act
-on (`capture/triggers.py`), what tidying suggests, and what goes to other programs (`transfer/passport.py`). What others
-complain of is shown where a kind has a page for that.
+on (`capture/triggers.py`), what tidying suggests, and what goes to other programs (`transfer/program_formats.py`). What
+others complain of is shown where a kind has a page for that.
 """
 
 import os

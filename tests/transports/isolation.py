@@ -242,7 +242,6 @@ def ids_in_addresses(owned: Owned) -> dict[str, Any]:
         "name": "pictures/stores.svg",
         "api-toolset.name": "memory",
         "api-operation.name": "memory_list_facts",
-        "api-try.name": "memory_list_facts",
         "app_id": App.objects.get().pk,
         "part": "entities",
         "part_id": row.pk,

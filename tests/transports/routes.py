@@ -44,7 +44,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("sign-ins", "sign-ins-end-elsewhere", "erasures", "scrub", "notices", "notices-seen", "notices-settings"),
         *("memory", "memory-facts", "memory-fact-new", "memory-sessions", "memory-notes", "memory-note-new"),
         *("memory-hypotheses", "memory-hypothesis-new", "memory-profile", "memory-context", "memory-aside"),
-        *("memory-tidy", "memory-timeline", "api-try"),
+        *("memory-tidy", "memory-timeline"),
         *("memory-export", "memory-import", "memory-import-confirm", "directory", "insights", "insights-gaps"),
         *("insights-knowledge", "insights-curation"),
         *("insights-gap-settle", "kb", "kb-new", "kb-entry", "company", "company-propose", "company-mine"),

@@ -147,15 +147,6 @@ def _from_body(operation: Operation, request: Request) -> dict[str, Any]:
     return body
 
 
-def check_body(operation: Operation, body: Mapping[str, Any]) -> None:
-    """Check the types of all arguments of an operation, those of its path too, as if they were sent as JSON.
-
-    Raises:
-        Invalid: an argument has another type.
-    """
-    _check_types(operation, body, operation.arguments)
-
-
 def _check_types(operation: Operation, body: Mapping[str, Any], model: type[BaseModel]) -> None:
     """Refuse `"5"` where the OpenAPI document says a number: JSON has types, while queries and agents have texts."""
     _refuse([name for name in _lists(operation) if isinstance(body.get(name), str)], "must be a list")
