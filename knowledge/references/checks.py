@@ -375,7 +375,11 @@ def _surplus(call: _ParsedCall, form: Mapping[str, Any]) -> list[str]:
         return []
     # A help text rarely says that `<url>` may be repeated; a path or a number is no misspelt command.
     is_partial = bool(arguments) and form.get("completeness") == Completeness.PARTIAL
-    beyond = [value for value in call.values[len(arguments) :] if not (is_partial and is_value(value))]
+    # commander's `--reporters [names]` takes the next word, GNU's `--color[=WHEN]` does not.
+    by_form = _by_form(form.get("options", []))
+    may_take = sum(value is None and by_form.get(name, {}).get("value", "")[:1] == "[" for name, value in call.options)
+    surplus = call.values[len(arguments) + may_take :]
+    beyond = [value for value in surplus if not (is_partial and is_value(value))]
     return [f"It takes no further argument: {echo_code(value)}." for value in beyond]
 
 

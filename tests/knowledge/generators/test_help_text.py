@@ -273,3 +273,45 @@ def test_an_option_of_yargs_takes_a_value_unless_it_is_a_switch():
 
     assert [bool(option.value) for option in found.options] == [True, False]
     assert [argument.name for argument in found.arguments] == ["<file>"]
+
+
+def test_an_underlined_line_is_a_heading():
+    said = read_help("Usage\n=====\n  spider shell [url|file]\n\nOptions\n=======\n  --loud  Say more.\n")
+
+    assert said.usages == ("spider shell [url|file]",)
+    assert option(said, "--loud").description == "Say more."
+
+
+def test_a_long_usage_line_is_read_to_its_end():
+    switches = " ".join(f"[--switch-number-{number} VALUE]" for number in range(120))
+    said = read_usage(f"sorter {switches} [--py {{all,2,27,3,310}}] [files ...]")
+
+    assert [one.name for one in said.arguments] == ["files ..."]
+    assert not any(one.required for one in (*said.options, *said.arguments))
+
+
+def test_an_option_that_may_stand_for_an_argument_makes_it_optional():
+    said = read_help(
+        "Usage: brew add [OPTIONS] <BEAN|--from <FILE>|--group <GROUP>>\n\nArguments:\n  [BEAN]...  What to add\n"
+    )
+
+    assert [(one.name, one.required) for one in said.arguments] == [("<BEAN>...", False)]
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "  -h, --help                 Display the concise help for this command",
+        "      --help       Show help                                 [boolean]",
+        "  -h --help     Show this screen.",
+        "  -H, --long-help     display this long help and exit",
+    ],
+)
+def test_the_words_of_a_formatter_say_that_it_lists_every_option(wording):
+    assert read_help(f"Usage: tool [options] FILE\n\nOptions:\n{wording}\n").lists_options
+
+
+def test_a_list_of_bare_bullets_is_a_list_of_commands():
+    said = read_help("Usage: spin [command] [flags]\n\n  Commands:\n    - add\n    - lock-entry / lockEntry\n    - why\n")
+
+    assert [one.name for one in said.subcommands] == ["add", "lock-entry", "why"]

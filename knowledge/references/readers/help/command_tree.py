@@ -151,7 +151,7 @@ def _visit(
     # A program that answers every word with the same help has none for this one: only the list above tells of it, and
     # its options are those of the program (`inherits`). Decision 42.
     told_before = texts.setdefault(text.strip(), words) != words
-    help_text = _from_the_list(where, listed) if told_before else read_help(text)
+    help_text = _from_the_list(where, listed) if told_before else read_help(text, where)
     # tsc lists lines to type, each with the program in front.
     listed_here = tuple(each for each in help_text.subcommands if each.name != name)
     help_text = replace(help_text, subcommands=listed_here)
@@ -220,6 +220,7 @@ def _with_fuller_help(walk: _Walk, name: str, help_text: HelpText) -> HelpText:
         arguments=() if subcommands else help_text.arguments,
         subcommands=tuple(subcommands.values()),
         options=merge_options(help_text.options, fuller.options),
+        lists_options=help_text.lists_options or fuller.lists_options,
         lists_all=help_text.lists_all or not _only_some(fuller, help_text),
         options_for_all=help_text.options_for_all or fuller.options_for_all,
     )
@@ -260,7 +261,9 @@ def _never_required(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 def _arguments_of_all(help_text: HelpText, page: HelpText) -> tuple[Option, ...]:
     """Return the longer list of arguments, in which only that is required which both ask for."""
-    longer = max(help_text.arguments, page.arguments, key=len)
+    # The manual of gpg calls `--sign` a command; the help, which lists them, does not.
+    is_known = help_text.usages and not _takes_a_command(help_text.arguments) and _takes_a_command(page.arguments)
+    longer = help_text.arguments if is_known else max(help_text.arguments, page.arguments, key=len)
     both = bool(help_text.arguments and page.arguments)
     required = {each.name for each in (*help_text.arguments, *page.arguments) if each.required} if both else set()
     return tuple(each.model_copy(update={"required": each.name in required and each.required}) for each in longer)
@@ -312,8 +315,11 @@ def _names_a_word(inner: str) -> bool:
 
 
 def _is_asked_for(argument: Option) -> bool:
-    """Whether a command does nothing without an argument: commander writes `[command]` where one has to follow."""
-    return argument.required or _takes_a_command((argument,))
+    """Whether a command does nothing without an argument: commander writes `[command]` where one has to follow.
+
+    clap writes `<COMMAND>` there, and `[COMMAND]` where none has to.
+    """
+    return argument.required or (_takes_a_command((argument,)) and argument.name.islower())
 
 
 def _command(

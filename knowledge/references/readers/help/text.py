@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import chain, pairwise, takewhile
+from itertools import chain, pairwise, takewhile, zip_longest
 
 from knowledge.references.readers.commands import merge_options
 from knowledge.references.readers.help.usage import UsageLine, is_option_row, option_of, read_usage
@@ -50,10 +50,11 @@ class HelpText:
     lists_options: bool = False
 
 
-def read_help(text: str) -> HelpText:
-    """Read a help text; a line that means nothing in the known layouts is passed over."""
-    reader = _HelpReader()
-    lines = [_plain(line) for line in text[:LONGEST_TEXT].expandtabs(8).splitlines()[:MOST_LINES]]
+def read_help(text: str, of: str = "") -> HelpText:
+    """Read the help text of a command; a line that means nothing in the known layouts is passed over."""
+    reader = _HelpReader(of)
+    plain = [_plain(line) for line in text[:LONGEST_TEXT].expandtabs(8).splitlines()[:MOST_LINES]]
+    lines = _with_marked_headings(plain)
     for line in lines:
         reader.take(line)
     fuller = next((found for line in lines if (found := _FULLER.search(line))), None)
@@ -65,6 +66,15 @@ def read_help(text: str) -> HelpText:
         options_for_all=any(map(_FOR_ALL.search, lines)),
         lists_options=_is_of_a_formatter(lines) and not any(map(_ONLY_SOME.search, lines)),
     )
+
+
+def _with_marked_headings(lines: Sequence[str]) -> list[str]:
+    """Return lines in which a heading that is underlined ends with a colon, as others do."""
+    return [
+        f"{line}:" if _UNDERLINE.fullmatch(following) and line.strip() and not line.endswith(":") else line
+        for line, following in zip_longest(lines, lines[1:], fillvalue="")
+        if not _UNDERLINE.fullmatch(line)
+    ]
 
 
 def _is_of_a_formatter(lines: Sequence[str]) -> bool:
@@ -84,28 +94,32 @@ class _Section(StrEnum):
 
 
 _HEADINGS = (
-    (_Section.USAGE, re.compile(r"^(usage|synopsis)$", re.I)),
+    (_Section.USAGE, re.compile(r"^(usage|syntax|synopsis)$", re.I)),
     (_Section.EXAMPLES, re.compile(r"^(examples?|example usage)$", re.I)),
     (_Section.COMMANDS, re.compile(r"\b(sub)?commands?\b", re.I)),
     (_Section.ARGUMENTS, re.compile(r"^(positional )?(arguments|args|positionals)$", re.I)),
     (_Section.OPTIONS, re.compile(r"\b(options?|flags|switches|optional arguments|optionals)\b", re.I)),
     (_Section.ABOUT, re.compile(r"^(description|about|name)$", re.I)),
 )
+_UNDERLINE = re.compile(r"\s{0,8}(?:={3,80}|-{3,80})")
 _UNMARKED = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,4}(?: / [\w -]+)?")
 _NO_COMMANDS = re.compile(r"\b(?:interfaces|formats|guides|topics|concepts)$", re.I)
 # A console of Symfony or cleo answers with the help of its command `list`, and kubectl keeps its options elsewhere.
 _FULLER = re.compile(
-    r"(?<![\w-])(help -a|--help all|help --all|--help-all)(?![\w-])|^\s*(?P<list>Lists? commands)\.?$"
+    r"(?<![\w-])(help -a|--help all|help --all|--help-all|--long-help)(?![\w-])|^\s*(?P<list>Lists? commands)\.?$"
     r"|\bUse \"[\w-]+ (?P<options>options)\""
 )
 _FOR_ALL = re.compile(r"\boptions\b.{0,40}\b(?:applies to all|can be passed to any) commands?\b", re.I)
 # How click, argparse and optparse, cobra, clap, commander, cac, argp and the GNU tools word the option for help itself:
 # they list each option that is declared.
 _OF_A_FORMATTER = re.compile(
-    r"^\W{0,12}(?:-[h?],?\s{1,8})?--help\b.{0,60}?\s(?:show this (?:help )?message and exit\.?|help for [\w./-]+"
+    r"^\W{0,12}(?:-[h?],?\s{1,8})?--(?:long-)?help\b.{0,60}?\s(?:show this (?:help )?message and exit\.?|help for [\w./-]+"
     r"|prints? help(?: information)?(?: \(.{0,60}\))?|display help for command"
-    r"|display this message|print this help text and exit|show help\.|give this help list"
-    r"|(?:display|print|output|show) this help(?: message)?(?: and exit)?)\W{0,4}$",
+    r"|display the concise help for this command|show help\s{1,80}\[boolean\]|show this screen\."
+    r"|display this long help and exit|display this message|print this help text and exit|show help\.|give this help list"
+    r"|get help on this command\."
+    r"|(?:display|print|output|show)s? (?:this help(?: message)?|(?:this )?usage information)(?: and (?:exit|quits?))?)"
+    r"\W{0,4}$",
     re.I,
 )
 _ONLY_SOME = re.compile(
@@ -114,10 +128,13 @@ _ONLY_SOME = re.compile(
     r"|\bnot the full help\b|\bsee all (?:commands|options)\b",
     re.I,
 )
-_USAGE = re.compile(r"(?i)usage:\s*(.*)")
+_USAGE = re.compile(r"(?i)(?:usage|syntax):\s*(.*)")
+_OR = re.compile(r"or(?:: | {1,8}(?=[\w.-]{1,60} [\[<-]))", re.I)
 _PROSE = re.compile(r"[A-Z][a-z']*(?: [a-z'(]+){2}")
 _NAME = re.compile(r"[a-z0-9](?:[\w:.+-]*[\w+])?$", re.I)
-_BULLET = re.compile(r"(?:[-*•] (?P<name>[a-z0-9][\w-]*):|(?P<bare>[a-z][\w-]*) -) (?P<said>.*)", re.I)
+_BULLET = re.compile(
+    r"(?:[-*•] (?P<name>[a-z0-9][\w-]*)(?: / [\w-]+)?(?::\s|$)|(?P<bare>[a-z][\w-]*) - )(?P<said>.*)", re.I
+)
 _CLOSE_ROW = re.compile(r"(?P<term>--?[^\s,]+(?:, --?[^\s,]+)?(?: <[^<>]*>\S*| \[\S*)?) (?P<said>[A-Z][a-z]+ .*)")
 # `-t,  --tries=NUMBER`: wget leaves room between the forms.
 _FORMS_APART = re.compile(r"^(-\S,)\s+(?=--)")
@@ -125,7 +142,7 @@ _TAKES_WORDS = re.compile(r"(?P<name>[a-z][\w-]*) (?=[A-Z]{2})")
 _PLACEHOLDERS = re.compile(r"(?:(?:[A-Z][A-Z0-9=.|_-]+|[\[<{(]\S*)(?:\s|$))*")
 _TWO_WORDS = re.compile(r"[a-z][\w-]*(?: [a-z][\w-]*){1,2}")
 _ALIASES = re.compile(r"alias(?:es)?:\s*(?P<names>[\w-]+(?:,\s*[\w-]+)*)", re.I)
-_SYNOPSIS = re.compile(r"(?P<program>[a-z][\w.-]*) (?:\[(?=[A-Z-]|options?\]|flags\])|<|[A-Z]{2,}\b)")
+_SYNOPSIS = re.compile(r"(?P<program>[a-z][\w.-]*) (?:\[|<|[A-Z]{2,}\b)")
 _BARE_LIST = re.compile(r"[a-z][\w-]*(,\s+[a-z][\w-]*)*,?", re.I)
 _SWITCH_OF_YARGS = re.compile(r"\[(?:boolean|count)\]")
 _METAVAR = re.compile(r"[A-Z][A-Z0-9_ .:|-]{0,60}|<.{1,200}>|\[.{1,300}[|].{1,300}\]|\{.{1,200}\}")
@@ -150,6 +167,7 @@ class _HelpRow:
 class _HelpReader:
     """Reads line by line, and knows in which section it is."""
 
+    of: str = ""
     section: _Section = _Section.ABOUT
     about: list[str] = field(default_factory=list)
     usages: list[str] = field(default_factory=list)
@@ -247,7 +265,9 @@ class _HelpReader:
         elif self.in_sentence and is_option_row(bare):
             self.above = ("…", indent)
         elif (
-            is_option_row(bare) and (indent or self.section is _Section.OPTIONS) and not self._is_text_of_option(indent)
+            is_option_row(bare)
+            and (indent or self.section is _Section.OPTIONS or "  " in bare)
+            and not self._is_text_of_option(indent)
         ):
             self._start(_Section.OPTIONS, bare, indent)
         elif indent and self.row is not None and is_option_row(self.row.term) and indent > self.row.indent:
@@ -291,7 +311,9 @@ class _HelpReader:
         """Say whether a line below a usage goes on with it, or is another one: prose is neither."""
         if _NOTICE.match(bare):
             return False
-        if not any(self.usages) or bare.lower().startswith("or: ") or bare.startswith(("[", "<", "{", "(", "-", "|")):
+        if not any(self.usages) or _OR.match(bare) or bare.startswith(("[", "<", "{", "(", "-", "|")):
+            return True
+        if self.usages[-1].count("[") > self.usages[-1].count("]"):
             return True
         if bare.split()[0] == next(filter(None, self.usages)).split()[0]:
             return True
@@ -303,9 +325,11 @@ class _HelpReader:
             return
         # The manual of gzip shows that of gunzip beside it.
         is_beside = bool(self.usages) and 0 < indent <= self.usage_body and bare[0] not in "[<{(-|"
+        # argparse writes arguments below its options.
+        is_beside = is_beside and "[-h]" not in self.usages[0]
         self.usage_body = self.usage_body or indent
-        if bare.lower().startswith("or: "):
-            self.usages.append(bare[4:])
+        if found := _OR.match(bare):
+            self.usages.append(bare[found.end() :])
         elif self.usages and self.usages[-1] and not is_beside and _goes_on(self.usages[-1], bare):
             self.usages[-1] += f" {bare}"
         else:
@@ -342,15 +366,14 @@ class _HelpReader:
                 Option(name=row.term.strip("[]"), description=row.text, required=not row.term.startswith("["))
                 for row in rows
             )
-        texts = {row.term.strip("[]<>."): row.text for row in rows}
-        return tuple(
-            argument.model_copy(update={"description": texts.get(argument.name.strip("[]<>."), "")})
-            for argument in in_usage.values()
-        )
+        listed = {row.term.strip("[]<>."): row for row in rows}
+        return tuple(_as_listed(argument, listed.get(argument.name.strip("[]<>."))) for argument in in_usage.values())
 
     def _subcommands(self) -> Iterator[Subcommand]:
         seen: set[str] = set()
         for row in self.rows[_Section.COMMANDS] or self._only_choices():
+            # yargs writes the program in front of each.
+            row.term = row.term.removeprefix(f"{self.of} ")
             read = list(_commands_in(row))
             # `[ more ]` stands for commands that are not listed here.
             self.unread = self.unread or (not read and "more" in row.term.split())
@@ -395,6 +418,13 @@ def _with_what_all_require(lines: list[UsageLine]) -> list[UsageLine]:
         )
         for line in lines
     ]
+
+
+def _as_listed(argument: Option, row: _HelpRow | None) -> Option:
+    """Return an argument of a usage line with what the list says of it: its text, and whether it repeats."""
+    repeats = row is not None and row.term.endswith("...") and not argument.name.endswith("...")
+    name = f"{argument.name}..." if repeats else argument.name
+    return argument.model_copy(update={"name": name, "description": row.text if row else ""})
 
 
 def _option_of_yargs(option: Option) -> Option:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from knowledge.references.readers.reference_drafts import Option
 
-LONGEST_LINE = 2_000
+LONGEST_LINE = 8_000
 DEEPEST_BRACKETS = 4
 LONGEST_VALUE = 3
 """Words that stand for the value of an option: with more of them it is prose."""
@@ -14,31 +14,33 @@ _TOKEN = re.compile(r"""
     \[ (?: [^\[\]] | \[ [^\[\]]* \] )* \]\S*   # [optional], one level of nesting
   | \( (?: [^()] | \( [^()]* \) )* \)\S*       # (one | other)
   | \{ [^{}]* \}\S*                            # {a,b,c}
-  | <[^<>]*>\S*                                # <value>
+  | < (?: [^<>] | <[^<>]*> )* >\S*             # <value>, <a|--from <b>>
   | "[^"]*" | '[^']*'
   | -[^\s\[\]=]+ = (?: "[^"]*" | '[^']*' | <[^<>]*>\S* | \S+ )   # --name="two words"
   | [^\s\[\]]+ | \S
 """, re.VERBOSE)  # fmt: skip
 _OPTION = re.compile(
-    r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?][\w.-]*)(?P<open>\[)?(?P<joint>[= ])?(?P<value>.*)", re.DOTALL
+    r"(?P<name>--?(?:\[no-?\])?[A-Za-z0-9?][\w.-]*)(?P<open>\[)?(?P<joint>[= ])?(?P<value>.*)", re.DOTALL
 )
+_NO = re.compile(r"\[no-?\]")
 _WORD = re.compile(r"[a-z0-9@][\w.:@/+-]*$", re.IGNORECASE)
 _OPTIONS_PLACE = re.compile(r"\[?<?(?:[\w-]{0,30}[ -])?(?:options?|flags|opts)(?:\.\.\.)?>?\]?(?:\.\.\.)?$", re.I)
 _ALTERNATIVES = re.compile(r"(?<!\s)\s+\|\s+|\|(?=-)|(?<=>)\|")
 
 _OFFERED = re.compile(r"[({]?(?P<words>[a-z][\w-]*(?:\|[a-z][\w-]*)+)[)}]?")
-_ASIDE = re.compile(r"(?:same as|see|e\.g\.|for example)\b", re.I)
+_ASIDE = re.compile(r"(?:same as|see|to|e\.g\.|for example)\b", re.I)
 _NESTED = re.compile(r"\[(<?\w[\w|-]{0,60}>?(?:\.\.\.)?)((?: \[[^\[\]]{0,200}\](?:\.\.\.)?){1,9})\]")
 # `[-46AaCf]` are switches, and `[-algorithm]` is one option: only switches mix cases or stand in the alphabet's order.
 _CLUSTER = re.compile(r"\[-(?P<letters>[A-Za-z0-9]{3,60})\]")
 
 _KIND_OF_VALUE = re.compile(
-    r"(?i:file(?:name)?s?|ur[il]s?|paths?|data|string|dir(?:ectory)?|hosts?|number|int|regexp?|glob|pkg|script\.js)"
+    r"(?i:file(?:name)?s?|ur[il]s?|paths?|data|str(?:ing)?|text|dir(?:ectory)?|hosts?|num(?:ber)?|int(?:eger)?|float"
+    r"|bool(?:ean)?|array|object|list|regexp?|glob|pkg|script\.js)"
     r"|UNIT|PATTERN|PID"
 )
 
 _ROW = re.compile(r"--?[A-Za-z0-9?@#:.\[]")
-_FORM = re.compile(r"(?P<name>--?(?:\[no-\])?[A-Za-z0-9?@#:.][\w.-]*)(?P<rest>.*)", re.DOTALL)
+_FORM = re.compile(r"(?P<name>--?(?:\[no-?\])?[A-Za-z0-9?@#:.][\w.-]*)(?P<rest>.*)", re.DOTALL)
 _DEFAULT = re.compile(
     r"[\[(]default(?:s to)?[:=]?\s*(?:is\s+)?(?P<value>\"[^\"]{0,500}\"|[^\])]{0,500})[\])]"
     r"|\bdefault: (?P<bare>[^\s)\]]+)[)\]]?$",
@@ -81,7 +83,8 @@ def usage_lines(text: str) -> list[str]:
 
 def read_usage(text: str) -> UsageLine:
     """Read one usage line; what has no meaning in the notation is passed over."""
-    line = " ".join(text[:LONGEST_LINE].split())
+    # bpaf breaks lines within brackets.
+    line = re.sub(r"(?<=[=\[]) ", "", " ".join(text[:LONGEST_LINE].split()))
     # `[DBNAME [USERNAME]]` is one optional argument behind another.
     for _ in range(DEEPEST_BRACKETS):
         line = _NESTED.sub(r"[\1]\2", line)
@@ -177,7 +180,7 @@ def _is_option(token: str) -> bool:
     """Say whether a piece is an option, or a group of nothing but options."""
     if token.startswith("("):
         return all(part.strip().startswith("-") for part in _ALTERNATIVES.split(token[1:].rpartition(")")[0]))
-    return bool(re.match(r"\[?\(?--?(?:\[no-\])?[A-Za-z0-9?]", token))
+    return bool(re.match(r"\[?\(?--?(?:\[no-?\])?[A-Za-z0-9?]", token))
 
 
 def _is_placeholder(token: str) -> bool:
@@ -222,8 +225,8 @@ def _option(forms: list[re.Match[str]], following: str, required: bool) -> Optio
     stands_in = _stand_in(value)
     if written and written["open"]:
         stands_in = f"[{stands_in.strip('<>')}]"
-    name = longest["name"].replace("[no-]", "")
-    others = (longest["name"].replace("[no-]", "no-"),) if name != longest["name"] else ()
+    name = _NO.sub("", longest["name"])
+    others = (_negated(longest["name"]),) if name != longest["name"] else ()
     values = choices_in(value)
     return Option(name=name, short=short, value=stands_in, values=values, required=required, others=others)
 
@@ -246,6 +249,10 @@ def _stand_in(value: str) -> str:
 def _argument_of(token: str) -> Option | None:
     optional = token.startswith("[")
     inner = token[1:].replace("]", "", 1).strip() if optional else token
+    # clap: `<PACKAGE|--requirements <FILE>>`, where an option may take the place of the argument.
+    named, has_options, _ = inner.partition("|-")
+    inner = f"{named}>" if has_options and named.startswith("<") else inner
+    optional = optional or bool(has_options)
     if not re.search(r"\w", inner):
         return None
     # `{on|off}` says what may stand there, and `on|off` which words do.
@@ -287,7 +294,7 @@ def option_of(term: str, text: str) -> Option | None:
     optional = None if value.startswith("[") and "|" in value else _OPTIONAL.fullmatch(value)
     short = next((form["name"] for form in forms if form is not longest and len(form["name"]) <= 3), "")
     return Option(
-        name=longest["name"].replace("[no-]", "").rstrip("."),
+        name=_NO.sub("", longest["name"]).rstrip("."),
         short=short,
         value=f"[{optional[1]}]" if optional else stand_in,
         values=choices_in(stand_in) or _values_in(text),
@@ -300,9 +307,14 @@ def option_of(term: str, text: str) -> Option | None:
 
 def _others(forms: list[str], name: str, short: str) -> tuple[str, ...]:
     """Return the forms besides name and short, and the one that says no."""
-    negated = [form.replace("[no-]", "no-") for form in forms if "[no-]" in form]
-    others = [form for form in forms if form not in (name, short) and "[no-]" not in form]
+    negated = [_negated(form) for form in forms if _NO.search(form)]
+    others = [form for form in forms if form not in (name, short) and not _NO.search(form)]
     return tuple(dict.fromkeys([*others, *negated]))
+
+
+def _negated(form: str) -> str:
+    """Return the form of an option that says no: `--no-color` of `--[no-]color`, `-noheader` of `-[no]header`."""
+    return _NO.sub(lambda found: found[0].strip("[]"), form)
 
 
 def _default_in(text: str) -> str:
