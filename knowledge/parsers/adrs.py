@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from markdown_it.tree import SyntaxTreeNode
+
 from bigmind.text.hygiene import one_line
 from knowledge.parsers.entries import SourceEntry, make_entry, slug
 from knowledge.parsers.markdown import infer_tags
@@ -12,7 +14,16 @@ from knowledge.parsers.outline import Outline, OutlineSection, read_outline, tex
 
 NUMBERED = re.compile(r"(?:adr[-\s]*)?(?P<number>\d{1,5})\s*[.:–—-]*\s*(?P<title>.*)", re.IGNORECASE)
 LABELLED = re.compile(r"(?P<name>status|date|deciders|decision-makers)\s*:\s*(?P<value>.+)", re.IGNORECASE)
-STATUSES = ("superseded", "deprecated", "rejected", "proposed", "draft", "accepted")
+STATUSES = {
+    "superseded": ("superseded", "replaced"),
+    "deprecated": ("deprecated", "obsolete", "retired"),
+    "rejected": ("rejected", "declined", "withdrawn", "abandoned"),
+    "proposed": ("proposed", "pending", "in review", "under discussion"),
+    "draft": ("draft", "wip"),
+    "accepted": ("accepted", "approved", "decided", "adopted", "implemented"),
+}
+"""Each status with the words that stand for it, the one that weighs most first."""
+STATUS_CHARS = 60
 CONFIDENCE = {"superseded": 0.2, "deprecated": 0.2, "rejected": 0.2, "proposed": 0.6, "draft": 0.6}
 """Below 0.5, what `kb_search` asks for where nobody says otherwise, stands what no longer holds."""
 
@@ -32,9 +43,10 @@ class DecisionRecord:
 
     @property
     def status(self) -> str:
-        """One of the known statuses, the one that weighs most; `accepted` where the record does not say."""
-        status_text = self.labels.get("status", "").casefold()
-        return next((status for status in STATUSES if status in status_text), "accepted")
+        """One of the known statuses, the one that weighs most, or as the record has it; `accepted` where it has none."""
+        said = words_of(self.labels.get("status", "")).casefold()
+        known = (status for status, words in STATUSES.items() if any(word in said for word in words))
+        return next(known, said[:STATUS_CHARS] or "accepted")
 
 
 def parse_adr(text: str, source_file: str) -> list[SourceEntry]:
@@ -88,15 +100,21 @@ def _number_and_title(heading: str, stem: str) -> tuple[str, str]:
 
 def _take_labels(record: DecisionRecord, section: OutlineSection) -> None:
     """Take `Status: accepted`, on a line or in a bullet, and what stands below a heading of that name."""
-    name = section.title.casefold()
-    paragraphs = [text_of(block) for block in section.blocks if block.type == "paragraph"]
-    if name in {"status", "date", "deciders"} and paragraphs:
-        # A record that was superseded often says so in a line of its own below “Accepted”.
-        record.labels[name] = one_line(" ".join(paragraphs))
+    name, parted, value = section.title.casefold().partition(":")
+    paragraphs = [line for block in section.blocks if block.type == "paragraph" for line in _lines_of(block)]
     lines = paragraphs + [text_of(item) for block in section.blocks if "list" in block.type for item in block.children]
+    if name in {"status", "date", "deciders"} and (lines or parted):
+        # A record that was superseded often says so in a line of its own below “Accepted”.
+        record.labels[name] = one_line(" ".join([value, *lines]))
     for line in lines if section.level <= 1 else []:
         if found := LABELLED.fullmatch(words_of(line)):
             record.labels.setdefault(found["name"].casefold(), found["value"].strip())
+
+
+def _lines_of(paragraph: SyntaxTreeNode) -> list[str]:
+    """Return the lines of a paragraph; with a label in front each is a statement, else they are one."""
+    lines = paragraph.children[0].content.split("\n") if paragraph.children else []
+    return lines if len(lines) > 1 and all(LABELLED.fullmatch(words_of(line)) for line in lines) else [text_of(paragraph)]
 
 
 def _take_text(record: DecisionRecord, section: OutlineSection) -> None:

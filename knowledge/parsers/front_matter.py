@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from bigmind.core.errors import Invalid
+from bigmind.privacy.screening.policy import add_notice
 from knowledge.parsers.yaml_nodes import read_yaml
 
 FENCE = "---"
@@ -16,7 +17,8 @@ _FIELD = re.compile(r"[\"']?(?P<name>[A-Za-z_][\w .-]{0,60})[\"']?:(?=\s|$)")
 def without_front_matter(text: str, name: str) -> tuple[dict[str, Any], str, int]:
     """Return the front matter of a file, the text below it, and the line that this text begins on.
 
-    A field that is no YAML (`globs: **/*`, `title: Core: split`) is kept as the text that it is, and spoils no other.
+    A field that is no YAML (`globs: **/*`, `title: Core: split`) is kept as the text that it is, spoils no other, and
+    is named with its line in a notice.
     """
     lines = text.split("\n")
     ends = (number for number, line in enumerate(lines[1:LINES], start=1) if line.strip() in (FENCE, "..."))
@@ -50,4 +52,6 @@ def _read_fields(lines: list[str], name: str) -> dict[str, Any]:
         except Invalid:
             rest = [plain[begin][found.end() :], *plain[begin + 1 : end]]
             fields[found["name"]] = "\n".join(part.strip() for part in rest).strip().strip("\"'")
+            # The first line of the file is the fence.
+            add_notice(f"{name}, line {begin + 2}: `{found['name']}` is no YAML and is kept as text.")
     return fields

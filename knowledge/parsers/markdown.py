@@ -11,7 +11,7 @@ from markdown_it.tree import SyntaxTreeNode
 from bigmind.core.limits import CONTENT_BYTES, TAG_CHARS
 from bigmind.text.hygiene import one_line
 from knowledge.parsers.empty_phrases import leave_out, row_says_nothing, says_nothing
-from knowledge.parsers.entries import Keys, SourceEntry, make_entry, slug
+from knowledge.parsers.entries import Keys, SourceEntry, first_words, make_entry, slug
 from knowledge.parsers.outline import (
     Outline,
     OutlineSection,
@@ -74,6 +74,16 @@ EXAMPLES = {"fence", "code_block", "blockquote"}
 LABEL_WORDS = 6
 
 ROOM_FOR_TITLE = 1_024
+
+OF_STORIES = re.compile(r"post-?mortems?|incidents?|outages?|failures?|accidents?|war-stories", re.IGNORECASE)
+"""What the title of a list of stories speaks of."""
+STORIES, STORY_WORDS = 3, 10
+"""From how many on it is a list, and how many words tell one."""
+PLACES_AND_PEOPLE = {
+    *("table-of-contents", "contents", "toc", "contributors", "authors", "maintainers"),
+    *("kudos", "thanks", "acknowledgements", "acknowledgments"),
+}
+"""Headings below which stands nothing that anyone could know."""
 
 
 def infer_tags(text: str) -> list[str]:
@@ -184,6 +194,12 @@ def _without_box(text: str) -> str:
     return text[4:] if text[:4].lower() in {"[ ] ", "[x] "} else text
 
 
+def _begins_with_a_name(text: str) -> bool:
+    """Whether a text begins with a link or with bold words."""
+    first = next((token for token in inline_tokens(text) if token.type != "text" or token.content.strip()), None)
+    return first is not None and first.type in {"link_open", "strong_open"}
+
+
 def _is_dash(cell: str) -> bool:
     return not any(char.isalnum() for char in cell)
 
@@ -254,8 +270,13 @@ class _Splitter:
             return
         if len(part.sections) == 1 and part.head.blocks and not statements(part.head.blocks):
             return
+        if part.head.level and slug(part.head.title) in PLACES_AND_PEOPLE:
+            leave_out(text)
+            return
         key = self.keys.claim(*(slug(title) for title in part.head.path or (self.name,)))
-        if len(text.encode()) <= CONTENT_BYTES:
+        if stories := self._stories(part):
+            yield from self._told(part, stories, key, parent)
+        elif len(text.encode()) <= CONTENT_BYTES:
             yield self.entry(part.head.line, text, key, ("fact", parent, part.head.path))
         elif len(part.sections) > 1:
             intro, rest = self._cut(part, 1)
@@ -266,6 +287,24 @@ class _Splitter:
                 yield from self.whole(below, key)
         else:
             yield from self._split_section(part, key, parent)
+
+    def _stories(self, part: DocumentPart) -> list[Statement]:
+        """Return what a section of a list of stories tells, one by one; nothing where it is anything else.
+
+        Such a list has a paragraph or bullet for each, which begins with whom it happened to: a link or bold words.
+        """
+        if len(part.sections) > 1 or not OF_STORIES.search(self.name):
+            return []
+        found = statements(part.head.blocks)
+        stories = [one for one in found if _begins_with_a_name(one.text) and len(one.text.split()) > STORY_WORDS]
+        return found if len(stories) >= STORIES and len(stories) * 2 > len(found) else []
+
+    def _told(self, part: DocumentPart, stories: list[Statement], key: str, parent: str) -> Iterator[SourceEntry]:
+        names = "; ".join(dict.fromkeys(words_of(one.text).partition(".")[0][:80] for one in stories))
+        path = part.head.path
+        yield self.entry(part.head.line, f"{path[-1]}: {names}"[: CONTENT_BYTES // 8], key, ("summary", parent, path))
+        for one in stories:
+            yield self.entry(one.line, one.text, self.keys.claim(key, first_words(words_of(one.text))), ("fact", key, path))
 
     def entry(self, line: int, text: str, key: str, place: tuple[str, str, tuple[str, ...]]) -> SourceEntry:
         """Return an entry; its place is its type, its parent, and the headings above it."""

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from bigmind.core.errors import Invalid
+from bigmind.privacy.screening.policy import collect_notices
 from knowledge.parsers.adrs import parse_adr
 from knowledge.parsers.empty_phrases import collect_left_out
 from knowledge.parsers.entries import Keys, Role, SourceEntry, first_words, make_entry, slug
@@ -162,6 +163,8 @@ class ParsedSource:
     entries: tuple[SourceEntry, ...]
     left_out: tuple[str, ...] = ()
     """The beginnings of what says nothing, such as “Blockers: None”."""
+    notices: tuple[str, ...] = ()
+    """What could not be read as it was meant, with its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +199,11 @@ def parse_text(text: str, source_file: str, kind: SourceKind | None = None) -> P
     if kind is not None and kind not in PARSERS:
         raise Invalid(f"{kind} is no kind of source.", hint=f"Known: {', '.join(get_args(SourceKind))}.")
     chosen = kind or kind_for(source_file, text)
-    with collect_left_out() as left_out:
+    with collect_left_out() as left_out, collect_notices() as notices:
         entries = tuple(PARSERS[chosen](text, source_file))
     if len(entries) > ENTRIES:
         raise Invalid(f"{source_file}: has {len(entries):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")
-    return ParsedSource(source_file, chosen, entries, tuple(left_out))
+    return ParsedSource(source_file, chosen, entries, tuple(left_out), tuple(notices))
 
 
 def parse_folder(folder: Path, kind: SourceKind | None = None) -> Iterator[ParsedSource | RefusedSource]:

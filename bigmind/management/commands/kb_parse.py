@@ -30,14 +30,18 @@ class Command(OperatorCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        source, refused = options["source"], list[RefusedSource]()
+        source = options["source"]
         if options["json"] and not options["output"]:
             raise usage_error("--json reports what was written: name a file with --output FILE.")
         if source.is_dir():
-            parsed, left_out, refused = self._folder(source, options["kind"])
+            read, refused = self._folder(source, options["kind"])
+            parsed = EntryFile(in_one(read), kind=options["kind"] or "")
         else:
-            one = parse(source, options["kind"])
-            parsed, left_out = EntryFile(one.entries, kind=one.kind), one.left_out
+            read, refused = [parse(source, options["kind"])], []
+            parsed = EntryFile(read[0].entries, kind=read[0].kind)
+        for notice in (notice for one in read for notice in one.notices):
+            self.remark(notice)
+        left_out = [text for one in read for text in one.left_out]
         place = place_of(source)
         parsed = replace(parsed, source=str(place), first_commit=place.first_commit)
         if parsed.entries:
@@ -49,7 +53,7 @@ class Command(OperatorCommand):
             self.remark(f"{len(left_out):,} left out because they say nothing: “{shown}”.")
         self._end(refused)
 
-    def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[EntryFile, tuple[str, ...], list[RefusedSource]]:
+    def _folder(self, folder: Path, kind: SourceKind | None) -> tuple[list[ParsedSource], list[RefusedSource]]:
         bar = ProgressBar(self.stderr, folder.name, len(find_sources(folder)))
         parsed: list[ParsedSource] = []
         refused: list[RefusedSource] = []
@@ -60,8 +64,7 @@ class Command(OperatorCommand):
                 refused.append(source)
             bar.advance()
         bar.clear()
-        left_out = tuple(text for source in parsed for text in source.left_out)
-        return EntryFile(in_one(parsed), kind=kind or ""), left_out, refused
+        return parsed, refused
 
     def _write(self, parsed: EntryFile, output: Path | None, *, is_whole: bool) -> None:
         if output is None:

@@ -198,3 +198,48 @@ class TestMarkdown:
 
     def test_an_empty_document_has_no_entries(self):
         assert parse_markdown("\n\n", "empty.md") == []
+
+
+STORIES = """# A list of post-mortems
+
+## Contents
+
+- [Time](#time)
+
+## Time
+
+[Quay](https://quay.test/2024). Certificates ended a day early, because the year was counted without its leap day.
+
+[Crane](https://crane.test/a). A clock jumped back by one second, and the scheduler waited for it to come again.
+
+**Ferry**. Two clocks of one cluster drifted apart by nine seconds, so that every lock was given out twice.
+
+## Contributors
+
+- Ada Lovelace
+- Grace Hopper
+"""
+
+
+def test_each_story_of_a_list_of_post_mortems_is_an_entry():
+    document, time, *stories = parse_markdown(STORIES, "README.md")
+
+    assert time.content == "Time: Quay; Crane; Ferry"
+    assert [story.content.split(".")[0] for story in stories] == ["[Quay](https://quay", "[Crane](https://crane", "**Ferry**"]
+    assert {story.parent for story in stories} == {time.key}
+    assert time.parent == document.key
+
+
+@pytest.mark.parametrize(
+    ("written", "status", "confidence"),
+    [
+        ("## Status\n\n- Superseded by [ADR 9](0009.md)", "superseded", 0.2),
+        ("## Status: Decided", "accepted", 1.0),
+        ("Status: withdrawn\nDate: 2024-03-01", "rejected", 0.2),
+        ("## Status\n\n**On hold**", "on hold", 1.0),
+    ],
+)
+def test_the_status_of_a_decision_is_kept_however_it_is_written(written, status, confidence):
+    summary = parse_adr(f"# 7. Use queues\n\n{written}\n\n## Context\n\nMany writers.\n", "docs/adr/0007.md")[0]
+
+    assert (summary.metadata["status"], summary.confidence) == (status, confidence)

@@ -5,6 +5,7 @@ import pytest
 from knowledge.parsers.empty_phrases import says_nothing
 from knowledge.parsers.front_matter import without_front_matter
 from knowledge.parsers.reading import decode_text
+from knowledge.parsers.sources import parse_text
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,12 @@ def test_a_form_that_was_filled_in_with_nothing_says_nothing(text):
 )
 def test_what_takes_nothing_back_says_something(text):
     assert not says_nothing(text)
+
+
+def test_a_field_that_is_kept_as_text_is_named_with_its_line():
+    text = "---\nowner: Ada\ntitle: Core: split\nglobs: **/*\n---\n- Split the core by nouns.\n"
+
+    assert parse_text(text, "AGENTS.md").notices == (
+        "AGENTS.md, line 3: `title` is no YAML and is kept as text.",
+        "AGENTS.md, line 4: `globs` is no YAML and is kept as text.",
+    )
