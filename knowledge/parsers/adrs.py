@@ -114,7 +114,9 @@ def _take_labels(record: DecisionRecord, section: OutlineSection) -> None:
 def _lines_of(paragraph: SyntaxTreeNode) -> list[str]:
     """Return the lines of a paragraph; with a label in front each is a statement, else they are one."""
     lines = paragraph.children[0].content.split("\n") if paragraph.children else []
-    return lines if len(lines) > 1 and all(LABELLED.fullmatch(words_of(line)) for line in lines) else [text_of(paragraph)]
+    return (
+        lines if len(lines) > 1 and all(LABELLED.fullmatch(words_of(line)) for line in lines) else [text_of(paragraph)]
+    )
 
 
 def _take_text(record: DecisionRecord, section: OutlineSection) -> None:

@@ -304,7 +304,9 @@ class _Splitter:
         path = part.head.path
         yield self.entry(part.head.line, f"{path[-1]}: {names}"[: CONTENT_BYTES // 8], key, ("summary", parent, path))
         for one in stories:
-            yield self.entry(one.line, one.text, self.keys.claim(key, first_words(words_of(one.text))), ("fact", key, path))
+            yield self.entry(
+                one.line, one.text, self.keys.claim(key, first_words(words_of(one.text))), ("fact", key, path)
+            )
 
     def entry(self, line: int, text: str, key: str, place: tuple[str, str, tuple[str, ...]]) -> SourceEntry:
         """Return an entry; its place is its type, its parent, and the headings above it."""

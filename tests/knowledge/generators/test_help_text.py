@@ -312,6 +312,8 @@ def test_the_words_of_a_formatter_say_that_it_lists_every_option(wording):
 
 
 def test_a_list_of_bare_bullets_is_a_list_of_commands():
-    said = read_help("Usage: spin [command] [flags]\n\n  Commands:\n    - add\n    - lock-entry / lockEntry\n    - why\n")
+    said = read_help(
+        "Usage: spin [command] [flags]\n\n  Commands:\n    - add\n    - lock-entry / lockEntry\n    - why\n"
+    )
 
     assert [one.name for one in said.subcommands] == ["add", "lock-entry", "why"]

@@ -225,7 +225,11 @@ def test_each_story_of_a_list_of_post_mortems_is_an_entry():
     document, time, *stories = parse_markdown(STORIES, "README.md")
 
     assert time.content == "Time: Quay; Crane; Ferry"
-    assert [story.content.split(".")[0] for story in stories] == ["[Quay](https://quay", "[Crane](https://crane", "**Ferry**"]
+    assert [story.content.split(".")[0] for story in stories] == [
+        "[Quay](https://quay",
+        "[Crane](https://crane",
+        "**Ferry**",
+    ]
     assert {story.parent for story in stories} == {time.key}
     assert time.parent == document.key
 
