@@ -43,7 +43,7 @@ class DecisionRecord:
 
     @property
     def status(self) -> str:
-        """One of the known statuses, the one that weighs most, or as the record has it; `accepted` where it has none."""
+        """A known status, the one that weighs most, or what the record has; `accepted` where it has none."""
         said = words_of(self.labels.get("status", "")).casefold()
         known = (status for status, words in STATUSES.items() if any(word in said for word in words))
         return next(known, said[:STATUS_CHARS] or "accepted")

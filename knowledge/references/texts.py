@@ -181,8 +181,10 @@ def fit_to_store(text: Text) -> tuple[Text, list[str]]:
             notes.append(f"its {name} was longer than {CONTENT_BYTES:,} bytes and was cut")
     if text["form"] and len(json.dumps(text["form"])) > FORM_BYTES:
         bare = {name: value for name, value in text["form"].items() if name not in {"responses", "body"}}
+        # gpg has 338 options: which there are is compared, what each does stands in the content.
+        bare["options"] = [{**option, "description": ""} for option in bare.get("options", [])]
         text["form"] = bare if len(json.dumps(bare)) <= FORM_BYTES else None
-        notes.append("the schemas of its form were too large to keep")
+        notes.append("the schemas and descriptions of its form were too large to keep")
     return text, notes
 
 

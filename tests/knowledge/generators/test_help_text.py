@@ -317,3 +317,23 @@ def test_a_list_of_bare_bullets_is_a_list_of_commands():
     )
 
     assert [one.name for one in said.subcommands] == ["add", "lock-entry", "why"]
+
+
+def test_commands_of_one_letter_are_typed_together():
+    said = read_help("Usage: ark <command>\n\n commands:\n  d  - delete\n  q  - append\n  r  - replace\n  t  - list\n")
+
+    assert not said.lists_all
+
+
+def test_a_program_that_wants_an_object_has_commands_that_nothing_lists():
+    said = read_help("Usage: net [ OPTIONS ] OBJECT { COMMAND | help }\n")
+
+    assert said.arguments[0].name == "OBJECT"
+
+
+@pytest.mark.parametrize("usage", ["style [options] input ...", "style [OPTION]... FILES"])
+def test_what_may_be_repeated_is_no_word_to_type(usage):
+    said = read_usage(usage)
+
+    assert said.behind == ()
+    assert said.arguments[-1].name.endswith("...")

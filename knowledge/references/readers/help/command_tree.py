@@ -38,7 +38,7 @@ _NOT_ASKED = {"help"}
 # A module that is run tells how in the way it was: `/usr/bin/python3 -m pip install`.
 _OF_PYTHON = re.compile(r"(?<!\S)\S{0,300}python[\d.]* -m (\S+)")
 _PATH_OF_PROGRAM = re.compile(r"(?<!\S)/(?:[^\s/]{1,100}/){1,20}([^\s/]+)(?!\S)")
-_A_COMMAND = re.compile(r"(?:sub-?)?(?:command|cmd)s?|action|verb", re.I)
+_A_COMMAND = re.compile(r"(?:sub-?)?(?:command|cmd)s?|action|verb|object", re.I)
 _ASK = Callable[[Sequence[str]], str]
 
 
@@ -265,8 +265,9 @@ def _arguments_of_all(help_text: HelpText, page: HelpText) -> tuple[Option, ...]
     is_known = help_text.usages and not _takes_a_command(help_text.arguments) and _takes_a_command(page.arguments)
     longer = help_text.arguments if is_known else max(help_text.arguments, page.arguments, key=len)
     both = bool(help_text.arguments and page.arguments)
-    required = {each.name for each in (*help_text.arguments, *page.arguments) if each.required} if both else set()
-    return tuple(each.model_copy(update={"required": each.name in required and each.required}) for each in longer)
+    of_help, of_page = ({each.name.lower() for each in one.arguments if each.required} for one in (help_text, page))
+    required = of_help & of_page if both else set()
+    return tuple(each.model_copy(update={"required": each.name.lower() in required}) for each in longer)
 
 
 def _only_some(fuller: HelpText, help_text: HelpText) -> bool:

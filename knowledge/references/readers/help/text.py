@@ -113,11 +113,12 @@ _FOR_ALL = re.compile(r"\boptions\b.{0,40}\b(?:applies to all|can be passed to a
 # How click, argparse and optparse, cobra, clap, commander, cac, argp and the GNU tools word the option for help itself:
 # they list each option that is declared.
 _OF_A_FORMATTER = re.compile(
-    r"^\W{0,12}(?:-[h?],?\s{1,8})?--(?:long-)?help\b.{0,60}?\s(?:show this (?:help )?message and exit\.?|help for [\w./-]+"
+    r"^\W{0,12}(?:-[h?],?\s{1,8})?--(?:long-)?help\b.{0,60}?\s"
+    r"(?:show this (?:help )?message and exit\.?|help for [\w./-]+|show this help, then exit"
     r"|prints? help(?: information)?(?: \(.{0,60}\))?|display help for command"
     r"|display the concise help for this command|show help\s{1,80}\[boolean\]|show this screen\."
-    r"|display this long help and exit|display this message|print this help text and exit|show help\.|give this help list"
-    r"|get help on this command\."
+    r"|display this long help and exit|display this message|print this help text and exit|show help\."
+    r"|give this help list|get help on this command\."
     r"|(?:display|print|output|show)s? (?:this help(?: message)?|(?:this )?usage information)(?: and (?:exit|quits?))?)"
     r"\W{0,4}$",
     re.I,
@@ -371,6 +372,7 @@ class _HelpReader:
 
     def _subcommands(self) -> Iterator[Subcommand]:
         seen: set[str] = set()
+        letters = 0
         for row in self.rows[_Section.COMMANDS] or self._only_choices():
             # yargs writes the program in front of each.
             row.term = row.term.removeprefix(f"{self.of} ")
@@ -383,7 +385,10 @@ class _HelpReader:
             for found in read:
                 if found.name not in seen:
                     seen.add(found.name)
+                    letters += len(found.name) == 1
                     yield found
+        # Letters are typed together: `ar rcs`.
+        self.unread = self.unread or letters > max(2, len(seen) // 2)
 
     def _only_choices(self) -> list[_HelpRow]:
         """Return the commands that argparse names in braces alone: `{register,check,upload}`."""

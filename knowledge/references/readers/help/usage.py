@@ -29,6 +29,8 @@ _ALTERNATIVES = re.compile(r"(?<!\s)\s+\|\s+|\|(?=-)|(?<=>)\|")
 
 _OFFERED = re.compile(r"[({]?(?P<words>[a-z][\w-]*(?:\|[a-z][\w-]*)+)[)}]?")
 _ASIDE = re.compile(r"(?:same as|see|to|e\.g\.|for example)\b", re.I)
+# `rustup[EXE] update`
+_ON_PROGRAM = re.compile(r"^([\w-]{1,40})\[\w{1,8}\](?= )")
 _NESTED = re.compile(r"\[(<?\w[\w|-]{0,60}>?(?:\.\.\.)?)((?: \[[^\[\]]{0,200}\](?:\.\.\.)?){1,9})\]")
 # `[-46AaCf]` are switches, and `[-algorithm]` is one option: only switches mix cases or stand in the alphabet's order.
 _CLUSTER = re.compile(r"\[-(?P<letters>[A-Za-z0-9]{3,60})\]")
@@ -39,6 +41,7 @@ _KIND_OF_VALUE = re.compile(
     r"|UNIT|PATTERN|PID"
 )
 
+_SEVERAL = re.compile(r"FILES|PATHS|DIRS|NAMES|ARGS")
 _ROW = re.compile(r"--?[A-Za-z0-9?@#:.\[]")
 _FORM = re.compile(r"(?P<name>--?(?:\[no-?\])?[A-Za-z0-9?@#:.][\w.-]*)(?P<rest>.*)", re.DOTALL)
 _DEFAULT = re.compile(
@@ -84,8 +87,9 @@ def usage_lines(text: str) -> list[str]:
 def read_usage(text: str) -> UsageLine:
     """Read one usage line; what has no meaning in the notation is passed over."""
     # bpaf breaks lines within brackets.
-    line = re.sub(r"(?<=[=\[]) ", "", " ".join(text[:LONGEST_LINE].split()))
+    line = re.sub(r"(?<=[=\[]) | (?=\])", "", " ".join(text[:LONGEST_LINE].split()))
     # `[DBNAME [USERNAME]]` is one optional argument behind another.
+    line = _ON_PROGRAM.sub(r"\1", line)
     for _ in range(DEEPEST_BRACKETS):
         line = _NESTED.sub(r"[\1]\2", line)
     reader = _Reader(_TOKEN.findall(line), has_placeholders="<" in line)
@@ -130,7 +134,7 @@ class _Reader:
             pass
         elif token.startswith("("):
             self._take_group(token)
-        elif self._is_word(token):
+        elif self._is_word(token) and self.tokens[place + 1 : place + 2] not in (["..."], ["…"]):
             (self.behind if self.options or self.says_options else self.words).append(token)
         elif (argument := _argument_of(token)) is not None:
             # `<a> | <b>`: neither has to be there.
@@ -259,7 +263,8 @@ def _argument_of(token: str) -> Option | None:
     is_choice = ("|" in inner and not inner.startswith("<")) or (
         inner.startswith("{") and "," not in inner and "|" in inner
     )
-    return Option(name=inner, values=choices_in(inner), required=not optional and not is_choice)
+    name = f"{inner}..." if _SEVERAL.fullmatch(inner) else inner
+    return Option(name=name, values=choices_in(inner), required=not optional and not is_choice)
 
 
 def is_option_row(bare: str) -> bool:
