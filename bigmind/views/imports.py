@@ -10,13 +10,17 @@ from django.contrib.sessions.backends.base import SessionBase
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.actor import Actor
 from accounts.authentication import actor_of
+from bigmind.core.operations import carry_out
 from bigmind.core.translation import _, format_lazy, gettext_lazy, write_number
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
+from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_own_document, import_reading
 from knowledge.kinds import KINDS
 from knowledge.transfer.import_receipts import MovedIn
@@ -29,6 +33,7 @@ MOST = 5_000
 KEPT_SECONDS = 60 * 60
 SHOWN = 20
 _KEPT = "file_to_import"
+_DONE = "import_to_take_back"
 
 
 class ImportForm(OperationForm):
@@ -79,18 +84,34 @@ def import_confirmed(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("That document is no longer kept here. Choose the file again."))
         return redirect("memory-import")
     content = zlib.decompress(base64.b64decode(kept["content"]))
+    begins = timezone.now()
     report = _bring_in(actor, kept["name"], content, dry_run=False)
     kept.delete()
     added = [_count_phrase(row["kind"], row["added"]) for row in _rows(report) if row["added"]]
     changed = [f"{_count_phrase(kind, number)} changed" for kind, number in report.changed.items()]
     done = ", ".join([*added, *changed])
-    tell(request, _("Imported: %(done)s.") % {"done": done} if done else _("Imported: there was nothing new in it."))
+    says = _("Imported: %(done)s.") % {"done": done} if done else _("Imported: there was nothing new in it.")
+    request.session[_DONE] = {"agent": report.agent, "since": begins.isoformat()}
+    tell(request, says, undo=reverse("memory-import-undo") if added and report.agent else "")
     if report.refused:
         messages.warning(
             request,
             _("%(refused)s items were refused and are not here.") % {"refused": write_number(len(report.refused))},
         )
     return redirect("memory")
+
+
+@own_page
+@require_POST
+def import_undone(request: HttpRequest) -> HttpResponse:
+    """Take back what the last import of this browser added."""
+    done = request.session.pop(_DONE, None) or {}
+    if not done.get("agent"):
+        messages.error(request, _("There is no import to take back."))
+        return redirect("memory-import")
+    carry_out(forget_source, actor_of(request), {**done, "dry_run": False})
+    tell(request, _("Taken back: what the import added is gone."))
+    return redirect("memory-import")
 
 
 def _bring_in(actor: Actor, name: str, content: bytes, *, dry_run: bool) -> MovedIn:

@@ -247,6 +247,8 @@ class _ForeignImport:
                 if known and draft.source_id.startswith(OWN):
                     self.report.keep_different(f"session {session.handle}", _different_session(session, draft))
                 there[session.pk] = session
+                if known is None:
+                    self.report.bring("session", draft.one_liner or draft.source_id)
                 self.report.count("sessions", added=known is None, unchanged=known is not None)
                 self._chunks(session, draft.chunks)
 
@@ -264,6 +266,7 @@ class _ForeignImport:
             facts = Fact.objects.bulk_create(self._fact(text, draft) for text, draft in fresh)
             # Inserting sets `updated_at` to now, which would make all of them the newest.
             for fact, (_, draft) in zip(facts, fresh, strict=True):
+                self.report.bring("fact", draft.fact)
                 fact.updated_at = draft.updated_at or fact.updated_at
             Fact.objects.bulk_update(facts, ["updated_at"])
             index_new(Kind.FACT, [_passage_of_fact(fact) for fact in facts if fact.is_current], owner=self.user)
@@ -280,6 +283,7 @@ class _ForeignImport:
             if known:
                 self.report.keep_different(f"hypothesis H{known.number}", HypothesisColumns.different(known, draft))
                 continue
+            self.report.bring("hypothesis", draft.hypothesis)
             self._look_up([draft.session])
             belief = Hypothesis.objects.create(
                 user=self.user,
@@ -300,6 +304,7 @@ class _ForeignImport:
             )
             self.report.count("notes", added=is_new, unchanged=not is_new)
             if is_new:
+                self.report.bring("note", f"{note}: {draft.content}")
                 index_note(note, made=True)
             else:
                 self.report.keep_different(f"note {note}", NoteColumns.different(note, draft))

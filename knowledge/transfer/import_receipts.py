@@ -3,7 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from bigmind.text.hygiene import cut, one_line
+
 KEPT_NAMED = 100
+BROUGHT_CHARS = 200
 
 
 @dataclass
@@ -15,6 +18,8 @@ class MovedIn:
     agent: int | None = None
     """Whose number memory_forget_source takes to take the import back."""
     added: dict[str, int] = field(default_factory=dict)
+    brings: list[str] = field(default_factory=list)
+    """The beginnings of what is added, the first hundred."""
     changed: dict[str, int] = field(default_factory=dict)
     unchanged: dict[str, int] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
@@ -30,6 +35,11 @@ class MovedIn:
         if changed:
             self.changed[kind] = self.changed.get(kind, 0) + changed
         self.unchanged[kind] = self.unchanged.get(kind, 0) + unchanged
+
+    def bring(self, kind: str, text: str) -> None:
+        """Name something that is added."""
+        if len(self.brings) < KEPT_NAMED:
+            self.brings.append(f"{kind}: {cut(one_line(text), BROUGHT_CHARS)}")
 
     def keep(self, what: str) -> None:
         """Name something that is there and says otherwise."""

@@ -202,6 +202,7 @@ class NoteImport:
         if notes := self._make(page, parts, domain, key):
             self._known[page.place] = _File(page.place, notes)
             self.report.count("notes", added=1)
+            self.report.bring("note", f"{notes[0]}: {page.content}")
 
     def _make(self, page: PageDraft, parts: Sequence[str], domain: str, key: str) -> list[Note]:
         notes = []

@@ -177,3 +177,22 @@ def _zip(members: dict[str, str]) -> bytes:
         for name, text in members.items():
             archive.writestr(name, text)
     return content.getvalue()
+
+
+def test_a_rehearsal_says_what_comes_in_and_one_click_takes_it_back(client):
+    actor = make_actor()
+    make_fact(actor, "Prefers pytest.")
+    client.force_login(actor.user)
+    chats = SimpleUploadedFile("export.zip", _zip({"conversations.json": json.dumps(sources.chatgpt())}))
+
+    rehearsed = client.post(reverse("memory-import"), {"document": chats})
+    done = client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+    undone = client.post(reverse("memory-import-undo"), follow=True)
+    again = client.post(reverse("memory-import-undo"), follow=True)
+
+    assert "session: Packing for Lisbon" in rehearsed.text
+    assert reverse("memory-import-undo") in done.text
+    assert "what the import added is gone" in undone.text
+    assert "There is no import to take back." in again.text
+    assert not Session.objects.of(actor.user).exists()
+    assert [fact.fact for fact in Fact.objects.of(actor.user)] == ["Prefers pytest."]

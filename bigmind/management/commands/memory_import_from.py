@@ -78,6 +78,8 @@ class Command(OperatorCommand):
             [report.format, would, known, "here already"],
             [(kind, *(f"{number:,}" for number in counts)) for kind, *counts in rows if any(counts)],
         )
+        if report.dry_run:
+            self.print_some(report.brings, self.stdout.write)
         self.print_some([f"says otherwise here, and stays: {what}" for what in report.kept], self.stdout.write)
         self.print_some([f"no longer in the source: {what}" for what in report.removed], self.stdout.write)
         self.print_some(report.notices, self.remark)
