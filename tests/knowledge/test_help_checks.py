@@ -243,7 +243,7 @@ def test_true_lines_are_never_called_wrong_and_invented_ones_never_exist(asker):
         ("git stash list", "exists"),
         ("git stsh", "does_not_exist"),
         ("git stash everything", "cannot_tell"),
-        ("curl --teleport https://example.com", "cannot_tell"),
+        ("curl --teleport https://example.com", "unknown_option"),
         ("celery juggle", "does_not_exist"),
         ("celery -A shop worker -l info", "exists"),
     ],

@@ -260,13 +260,12 @@ def _never_required(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 
 def _arguments_of_all(help_text: HelpText, page: HelpText) -> tuple[Option, ...]:
-    """Return the longer list of arguments, in which only that is required which both ask for."""
+    """Return the longer list of arguments, in which only that is required which the help asks for."""
     # The manual of gpg calls `--sign` a command; the help, which lists them, does not.
     is_known = help_text.usages and not _takes_a_command(help_text.arguments) and _takes_a_command(page.arguments)
     longer = help_text.arguments if is_known else max(help_text.arguments, page.arguments, key=len)
     both = bool(help_text.arguments and page.arguments)
-    of_help, of_page = ({each.name.lower() for each in one.arguments if each.required} for one in (help_text, page))
-    required = of_help & of_page if both else set()
+    required = {each.name.lower() for each in help_text.arguments if each.required} if both else set()
     return tuple(each.model_copy(update={"required": each.name.lower() in required}) for each in longer)
 
 
