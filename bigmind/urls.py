@@ -57,7 +57,7 @@ urlpatterns = [
     path("u/<str:username>/sharing/", sharing, name="profile-sharing"),
     path("memory/import/", imports.importing, name="memory-import"),
     path("memory/import/confirm/", imports.import_confirmed, name="memory-import-confirm"),
-    path("memory/import/undo/", imports.import_undone, name="memory-import-undo"),
+    path("memory/import/undo/", imports.take_back_import, name="memory-import-undo"),
     path("", include("accounts.urls")),
     path("", include("curation.urls")),
     path("", include("knowledge.urls")),

@@ -103,7 +103,7 @@ def import_confirmed(request: HttpRequest) -> HttpResponse:
 
 @own_page
 @require_POST
-def import_undone(request: HttpRequest) -> HttpResponse:
+def take_back_import(request: HttpRequest) -> HttpResponse:
     """Take back what the last import of this browser added."""
     done = request.session.pop(_DONE, None) or {}
     if not done.get("agent"):

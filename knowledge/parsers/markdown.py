@@ -275,7 +275,7 @@ class _Splitter:
             return
         key = self.keys.claim(*(slug(title) for title in part.head.path or (self.name,)))
         if stories := self._stories(part):
-            yield from self._told(part, stories, key, parent)
+            yield from self._tell_each(part, stories, key, parent)
         elif len(text.encode()) <= CONTENT_BYTES:
             yield self.entry(part.head.line, text, key, ("fact", parent, part.head.path))
         elif len(part.sections) > 1:
@@ -299,7 +299,7 @@ class _Splitter:
         stories = [one for one in found if _begins_with_a_name(one.text) and len(one.text.split()) > STORY_WORDS]
         return found if len(stories) >= STORIES and len(stories) * 2 > len(found) else []
 
-    def _told(self, part: DocumentPart, stories: list[Statement], key: str, parent: str) -> Iterator[SourceEntry]:
+    def _tell_each(self, part: DocumentPart, stories: list[Statement], key: str, parent: str) -> Iterator[SourceEntry]:
         names = "; ".join(dict.fromkeys(words_of(one.text).partition(".")[0][:80] for one in stories))
         path = part.head.path
         yield self.entry(part.head.line, f"{path[-1]}: {names}"[: CONTENT_BYTES // 8], key, ("summary", parent, path))

@@ -230,7 +230,7 @@ def _option(forms: list[re.Match[str]], following: str, required: bool) -> Optio
     if written and written["open"]:
         stands_in = f"[{stands_in.strip('<>')}]"
     name = _NO.sub("", longest["name"])
-    others = (_negated(longest["name"]),) if name != longest["name"] else ()
+    others = (_negate(longest["name"]),) if name != longest["name"] else ()
     values = choices_in(value)
     return Option(name=name, short=short, value=stands_in, values=values, required=required, others=others)
 
@@ -312,12 +312,12 @@ def option_of(term: str, text: str) -> Option | None:
 
 def _others(forms: list[str], name: str, short: str) -> tuple[str, ...]:
     """Return the forms besides name and short, and the one that says no."""
-    negated = [_negated(form) for form in forms if _NO.search(form)]
+    negated = [_negate(form) for form in forms if _NO.search(form)]
     others = [form for form in forms if form not in (name, short) and not _NO.search(form)]
     return tuple(dict.fromkeys([*others, *negated]))
 
 
-def _negated(form: str) -> str:
+def _negate(form: str) -> str:
     """Return the form of an option that says no: `--no-color` of `--[no-]color`, `-noheader` of `-[no]header`."""
     return _NO.sub(lambda found: found[0].strip("[]"), form)
 
