@@ -46,7 +46,7 @@ def list_kinds() -> list[tuple[str, str]]:
 
 FORM = 1
 """How passages are written now; those of another form are rewritten in the background."""
-SAMPLE = "2"
+SAMPLE, SAMPLED_OF = "2", 8
 """Of the digests, one in eight is smaller: a sample that only depends on what is stored."""
 
 

@@ -98,6 +98,14 @@ WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {condition}
 _BEST_COMPARED = """(SELECT id, kind, source_id, 1 - distance, 0, unit FROM near WHERE unit = {unit}
 ORDER BY distance, id DESC LIMIT {limit})"""
 # Without a second sort key: PostgreSQL would sort all rows instead of reading them in the order of the index.
+# Where no index orders them yet: what is near is looked up alone, so that only that is joined to what it belongs to.
+_NEAREST_OF_ALL = f"""
+SELECT passage.id, passage.kind, passage.source_id, 1 - near.distance, 0, 0 FROM (
+    SELECT passage_id, vector <=> %s::halfvec AS distance FROM knowledge_passagevector AS vector
+    WHERE vector.space_id = %s AND vector.vector IS NOT NULL AND {{scope}}
+    ORDER BY distance, passage_id DESC LIMIT {2 * CANDIDATES}
+) AS near JOIN knowledge_passage AS passage ON passage.id = near.passage_id WHERE {{condition}}
+"""
 _NEAREST = """
 SELECT id, kind, source_id, 1 - distance, 0, 0 FROM (
     SELECT passage.id, passage.kind, passage.source_id, {vector} <=> %s::halfvec({dimensions}) AS distance
@@ -273,6 +281,10 @@ def compare_meaning(vector: HalfVector, space: EmbeddingSpace, units: Sequence[U
             narrowed = unit.filters.common(unit.scope) + unit.filters.one_by_one()
             with tune(_IN_ORDER_OF_INDEX):
                 near = _read_rows(_nearest(vector, space, unit.scope, narrowed))
+            if len(near) >= CANDIDATES:
+                found[number] = _take_best(near)
+        elif not unit.is_read_whole:
+            near = _read_rows(_nearest_of_all(vector, space, unit))
             if len(near) >= CANDIDATES:
                 found[number] = _take_best(near)
     # Also where the index came back with too few, because a filter left little of what it walked through: so a filter
@@ -492,6 +504,12 @@ def _nearest(vector: HalfVector, space: EmbeddingSpace, scope: Scope, condition:
     indexed = as_indexed("vector.vector", space.dimensions)
     text = _NEAREST.format(vector=indexed, dimensions=space.dimensions, condition=condition.text, limit=CANDIDATES)
     return Sql(text, (vector.to_text(), space.pk, *condition.parameters))
+
+
+def _nearest_of_all(vector: HalfVector, space: EmbeddingSpace, unit: Unit) -> Sql:
+    scope, condition = scope_of("vector", unit.scope), unit.filters.common(unit.scope) + unit.filters.one_by_one()
+    text = _NEAREST_OF_ALL.format(scope=scope.text, condition=condition.text)
+    return Sql(text, (vector.to_text(), space.pk, *scope.parameters, *condition.parameters))
 
 
 def terms_of(words: Iterable[str], synonyms: Synonyms | None) -> dict[str, str]:

@@ -44,7 +44,7 @@ def test_indexes_come_and_go_with_what_they_are_for(at_scale):
 
     assert made == dropped == [f"knowledge_near_{space.pk}_shared"]
     assert again == still_large == []
-    assert not scope_of_owner(None).is_large
+    assert not scope_of_owner(None).indexed
 
 
 def test_all_vectors_are_made_anew_without_the_indexes_that_would_slow_each_change_down(at_scale):
@@ -52,9 +52,9 @@ def test_all_vectors_are_made_anew_without_the_indexes_that_would_slow_each_chan
     indexes.keep_indexes()
 
     start_again(batch_size=50, clear_cache=False)
-    asked = scope_of_owner(None).is_large, PassageVector.objects.filter(trouble="").count()
+    asked = bool(scope_of_owner(None).indexed), PassageVector.objects.filter(trouble="").count()
     embed_pending()
-    made = scope_of_owner(None).is_large, progress()
+    made = bool(scope_of_owner(None).indexed), progress()
 
     assert asked == (True, 120)
     assert (made[0], made[1].processed) == (False, 120)

@@ -22,7 +22,7 @@ from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import count_words, forget_statistics, selective_words
-from knowledge.search.indexes import scope_of_owner
+from knowledge.search.indexes import Scope, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
 from knowledge.search.spelling import forget_vocabularies
 from tests.conftest import _empty_database
@@ -146,7 +146,35 @@ def test_filters_leave_the_nearest_of_what_passes_however_little_that_is(world, 
     assert share_found(world.space, wanted, None, top=min(50, SHARED // every)) >= 0.99
 
 
-def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(world):
+@pytest.mark.parametrize("size", [1_000, SHARED])
+def test_until_its_index_is_built_a_large_scope_finds_all_that_is_nearest(world, size):
+    owner = world.owners[size]
+    whole, unindexed = scope_of_owner(owner), Scope(owner and owner.pk, size=size)
+
+    for row in _vectors(QUESTIONS, seed=99):
+        vector = HalfVector(row.tolist())
+        with transaction.atomic(), _explained() as plans:
+            found = retrieve_by_meaning(vector, world.space, Filters(Kind.values), unindexed, few=False)
+        with transaction.atomic():
+            exact = retrieve_by_meaning(vector, world.space, Filters(Kind.values), whole, few=True)
+
+        assert {one.passage for one in found} == {one.passage for one in exact}
+        assert "knowledge_near" not in "".join(plans)
+
+
+def test_a_scope_is_known_to_be_large_before_it_has_an_index(world):
+    indexes._sizes_known.clear()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexes, "INDEXES", "'{}'::json")
+        sizes = {size: scope_of_owner(owner).size for size, owner in world.owners.items()}
+    indexes._sizes_known.clear()
+
+    assert all(0.6 * size <= seen <= 1.4 * size for size, seen in sizes.items() if size > 500)
+    assert sizes[64] < 500
+
+
+@pytest.mark.parametrize("is_indexed", [True, False])
+def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(world, is_indexed):
     """The tag is far from every question: the index gives out before it has enough, and everything is looked at."""
     question = _vectors(1, seed=99)[0]
     shared = PassageVector.objects.filter(owner=None).select_related("passage")
@@ -155,7 +183,8 @@ def test_a_filter_that_says_little_by_itself_still_finds_all_it_should(world):
     wanted = Filters([Kind.ENTRY], eligible={Kind.ENTRY: eligible})
 
     with transaction.atomic():
-        found = retrieve_by_meaning(HalfVector(question.tolist()), world.space, wanted, scope_of_owner(None), few=False)
+        scope = scope_of_owner(None) if is_indexed else Scope(None, size=SHARED)
+        found = retrieve_by_meaning(HalfVector(question.tolist()), world.space, wanted, scope, few=False)
 
     nearest = sorted(far, key=lambda row: -np.dot(row.vector, question))[: len(found)]
     assert len(found) == arms.CANDIDATES
