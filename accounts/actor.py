@@ -5,11 +5,18 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from accounts.models import Agent, ApiKey, User
-from accounts.roles import scopes_of
+from accounts.models import SCOPES, Agent, ApiKey, Role, User
 from bigmind.core.errors import Forbidden
 
 _ACTIONS = {"read": "read", "write": "write", "curate": "decide what is shared", "admin": "do what admins do"}
+
+
+SCOPES_OF_ROLE: dict[str, frozenset[str]] = {
+    Role.MEMBER: frozenset({"read", "write"}),
+    Role.CURATOR: frozenset({"read", "write", "curate"}),
+    Role.ADMIN: frozenset(SCOPES),
+}
+"""What each role permits."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +48,7 @@ class Actor:
     @classmethod
     def of(cls, user: User, *, key: ApiKey | None = None, agent: Agent | None = None, typed: bool = False) -> "Actor":
         """Return the actor for a person: in the browser with all that the role permits, with a key what it allows."""
-        scopes = scopes_of(user.role)
+        scopes = SCOPES_OF_ROLE[user.role]
         if key is None:
             return cls(user=user, agent=agent, scopes=scopes, typed=typed)
         return cls(user, key, agent, scopes & frozenset(key.scopes), frozenset(key.toolsets))
@@ -51,10 +58,10 @@ class Actor:
         if scope in self.scopes:
             return
         action = _ACTIONS[scope]
-        if scope in scopes_of(self.user.role) and self.is_app:
+        if scope in SCOPES_OF_ROLE[self.user.role] and self.is_app:
             hint = f"Its user can connect it again and permit `{scope}`."
             raise Forbidden(f"This app may not {action}.", hint=hint, scope=scope)
-        if scope in scopes_of(self.user.role):
+        if scope in SCOPES_OF_ROLE[self.user.role]:
             raise Forbidden(f"This key may not {action}.", hint=f"Use a key with the scope `{scope}`.", scope=scope)
         raise Forbidden(f"A {self.user.role} may not {action}.", hint="Ask an admin of this BigMind.", scope=scope)
 

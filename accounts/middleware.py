@@ -13,8 +13,8 @@ from accounts.sign_in.second_factors import has_second_factor, must_have_second_
 from accounts.sign_in.sign_ins import note_sign_in
 from accounts.views.confirming import ask_to_confirm
 from accounts.views.sign_in import came_by_sso
-from bigmind.core.program_paths import is_for_programs
 from bigmind.database.read_only import is_read_only
+from bigmind.web.pages import is_for_programs
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -52,10 +52,11 @@ class SignInMiddleware:
             log.warning("A sign-in was not noted.", error=error)
 
 
-class SecondFactorMiddleware:
+class ProofMiddleware:
     """Redirects people who must set up a second factor to that page, and lets them see nothing else.
 
-    Who came from the company's own sign-in has one there. Keys are no browsers: what they open asks nobody.
+    Who came from the company's own sign-in has one there. Keys are no browsers: what they open asks nobody. Those who
+    change people, keys or invitations in the Django admin are asked to confirm it first, as on pages about them.
     """
 
     OPEN = frozenset(
@@ -69,27 +70,13 @@ class SecondFactorMiddleware:
         return self.get_response(request)
 
     def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
-        """Redirect to that page; None lets the view answer."""
-        if settings.REQUIRE_MFA == "nobody" or is_for_programs(request.path_info):
-            return None
-        assert request.resolver_match is not None
-        is_open = request.resolver_match.view_name in self.OPEN
-        return redirect("second-factor") if not is_open and _owes_second_factor(request) else None
-
-
-class AdminConfirmationMiddleware:
-    """Asks who changes people, keys or invitations in the Django admin to confirm it first, as pages about them do."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self.get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self.get_response(request)
-
-    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
         """Redirect to the page that asks; None lets the view answer."""
         assert request.resolver_match is not None
-        changes = request.method == "POST" and request.resolver_match.view_name.startswith("admin:accounts_")
+        name = request.resolver_match.view_name
+        is_asked = settings.REQUIRE_MFA != "nobody" and name not in self.OPEN and not is_for_programs(request.path_info)
+        if is_asked and _owes_second_factor(request):
+            return redirect("second-factor")
+        changes = request.method == "POST" and name.startswith("admin:accounts_")
         return ask_to_confirm(request) if changes and request.user.is_authenticated else None
 
 

@@ -17,7 +17,7 @@ from django.template.loader import render_to_string
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
-from accounts.people.time_zones import in_zone_of
+from accounts.people.locale import in_zone_of
 from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of

@@ -16,13 +16,11 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext_lazy as _
 
 from accounts.actor import Actor, acts
-from accounts.people.languages import language_of
-from accounts.people.time_zones import COOKIE, note_browser, zone_of
+from accounts.people.locale import COOKIE, language_of, note_browser, zone_of
 from accounts.services.private_rows import hide_private_rows
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import REQUEST_SECONDS, REQUESTS
-from bigmind.core.program_paths import is_for_programs
 from bigmind.core.sentences import in_language
 from bigmind.core.tracing import describe, request_span
 from bigmind.database.change_notifications import ANY, Change, tell_of_change
@@ -36,7 +34,7 @@ from bigmind.privacy.screening.policy import collect_notices
 from bigmind.transports.fair_pool import People
 from bigmind.transports.rest.problems import STATUSES, problem_of
 from bigmind.views.errors import database_away
-from bigmind.web.pages import ADMIN, with_retry_after
+from bigmind.web.pages import ADMIN, is_for_programs, with_retry_after
 
 HEADINGS = {
     403: _("You may not do that"),
@@ -95,7 +93,9 @@ class RequestIdMiddleware:
         else:
             with request_span(request.headers) as traced:
                 response = self.get_response(request)
-                _trace(request, response, traced)
+                if traced:
+                    name, status = f"{request.method} {_route_of(request)}", response.status_code
+                    describe(traced, failed=status >= 500, name=name, status=status, request_id=current_request_id())
             _count(request, response, perf_counter() - started)
         response[HEADER] = request.id  # type: ignore[attr-defined]
         return response
@@ -104,11 +104,6 @@ class RequestIdMiddleware:
 def _route_of(request: HttpRequest) -> str:
     """Return the template of a request's route: its address may hold an id, or a link that signs in."""
     return request.resolver_match.route if request.resolver_match else NO_ROUTE
-
-
-def _trace(request: HttpRequest, response: HttpResponse, traced: Any) -> None:
-    name, status = f"{request.method} {_route_of(request)}", response.status_code
-    describe(traced, failed=status >= 500, name=name, status=status, request_id=current_request_id())
 
 
 def _count(request: HttpRequest, response: HttpResponse, seconds: float) -> None:

@@ -27,7 +27,7 @@ from curation.decisions.who_may_decide import may_decide
 from curation.models import Delivery
 from curation.notifications.notices import unseen_by
 from curation.proposals.queue import WaitingCounts, counting
-from curation.views.waiting_counts import counts_every_reason, keep_counts
+from curation.views.queue_queries import counts_every_reason, keep_counts
 from knowledge.models import App, CompanyEntry, Conversation, Entry, Reference
 
 ICONS = {

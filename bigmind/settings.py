@@ -78,8 +78,7 @@ MIDDLEWARE = [
     "bigmind.middleware.RlsMiddleware",
     "bigmind.middleware.ReaderMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "accounts.middleware.SecondFactorMiddleware",
-    "accounts.middleware.AdminConfirmationMiddleware",
+    "accounts.middleware.ProofMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "bigmind.middleware.NoticeMiddleware",
     # The last is asked first about an exception.

@@ -43,9 +43,9 @@ BUDGETS = {
     "memory_recall": Cost(79, 1_300, 12),
     "memory_semantic_search": Cost(75, 1_050, 12),
     "kb_search": Cost(64, 600, 8),
-    "a curator opens a proposal": Cost(71, 1_250, 12),
-    "a curator approves": Cost(74, 975, 24),
-    "sign-in": Cost(27, 175, 19),
+    "a curator opens a proposal": Cost(53, 1_000, 12),
+    "a curator approves": Cost(55, 900, 20),
+    "sign-in": Cost(25, 120, 19),
 }
 """What a journey may run. Many are what is run today, until the goals in `docs/architecture.md` are reached."""
 

@@ -1,9 +1,88 @@
-"""The choice of the language and the time zone in which a person reads pages and mails."""
+"""The language and the time zone of a person: what they chose, else those of their browser or of the instance."""
+
+from functools import cache
+from typing import Annotated
+from zoneinfo import ZoneInfo, available_timezones
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.translation import get_supported_language_variant
+from django.utils.translation.trans_real import parse_accept_lang_header
+from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from accounts.people.languages import Language
-from accounts.people.time_zones import TimeZone
+from bigmind.database.read_only import is_read_only
+from bigmind.text.hygiene import echo
+
+COOKIE = "bigmind_zone"
+"""What a script of the pages keeps the zone of the browser in."""
+
+
+def _require_language(code: str) -> str:
+    if code and code not in dict(settings.LANGUAGES):
+        known = ", ".join(dict(settings.LANGUAGES))
+        raise ValueError(f"is no language that BigMind speaks: {echo(code)}. Use one of {known}")
+    return code
+
+
+Language = Annotated[
+    str,
+    Field(max_length=16, description="Such as de; empty: that of the browser."),
+    AfterValidator(_require_language),
+]
+
+
+def language_of(user: User | None, *, browser: str = "") -> str:
+    """Return the language in which someone reads pages and mails.
+
+    `browser` is its header `Accept-Language`, if anything. What is not spoken here counts as not said.
+    """
+    preferred = [(user.language, 1.0)] if user and user.language else []
+    for code, _weight in [*preferred, *parse_accept_lang_header(browser.lower())]:
+        try:
+            return get_supported_language_variant(code)
+        except LookupError:
+            continue
+    return settings.LANGUAGE_CODE
+
+
+@cache
+def list_zones() -> frozenset[str]:
+    """Return the names of all time zones. It is read from disk once."""
+    return frozenset(available_timezones())
+
+
+def _require_zone(name: str) -> str:
+    if name and name not in list_zones():
+        raise ValueError(f"is no time zone: {echo(name)}. Use a name such as Europe/Berlin")
+    return name
+
+
+TimeZone = Annotated[
+    str,
+    Field(max_length=64, description="Such as Europe/Berlin; empty: that of the instance."),
+    AfterValidator(_require_zone),
+]
+
+
+def zone_of(user: User) -> ZoneInfo:
+    """Return the time zone in which a person reads times, on pages, in mails and through agents."""
+    named = next((name for name in (user.time_zone, user.browser_zone) if name in list_zones()), "")
+    return ZoneInfo(named or timezone.get_default_timezone_name())
+
+
+def in_zone_of(user: User) -> timezone.override:
+    """Read and say days and times inside this block as the person does: “yesterday” is a day of theirs."""
+    return timezone.override(zone_of(user))
+
+
+def note_browser(user: User, zone: str) -> None:
+    """Note the time zone that a browser names. Agents of this person, which name none, go by it from now on."""
+    if zone != user.browser_zone and zone in list_zones():
+        user.browser_zone = zone
+        if not is_read_only():
+            User.objects.filter(pk=user.pk).update(browser_zone=zone)
 
 
 def choose_locale(actor: Actor, *, language: Language = "", time_zone: TimeZone = "") -> User:

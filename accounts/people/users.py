@@ -9,9 +9,9 @@ from django.db import IntegrityError, transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
+from accounts.actor import SCOPES_OF_ROLE
 from accounts.models import SCOPES, ApiKey, Role, User
 from accounts.people.names import plain_form, require_own_name
-from accounts.roles import scopes_of
 from accounts.services.audit import audit
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.core.translation import _, gettext_lazy
@@ -54,7 +54,7 @@ class Right:
 def role_matrix() -> list[Right]:
     """Return who may do what. The last line holds for everyone, and no scope changes it."""
     rights = [
-        Right(action, scope, tuple(scope in scopes_of(role) for role in Role.values))
+        Right(action, scope, tuple(scope in SCOPES_OF_ROLE[role] for role in Role.values))
         for scope in SCOPES
         for action in ACTIONS[scope]
     ]

@@ -147,7 +147,8 @@ def audit(event: str, *, about: User | None = None, by: User | None = None, **de
     # Someone who was deleted in this transaction is in the log by their id alone.
     ids = {user.pk for user in (who, about) if user}
     here = set(User.objects.filter(pk__in=ids).values_list("pk", flat=True)) if ids else ids
-    who_is_here, about_is_here = (user if user and user.pk in here else None for user in (who, about))
+    who_is_here = who if who and who.pk in here else None
+    about_is_here = about if about and about.pk in here else None
     # Until the commit: two rows at once would have the same number, and seal the same row before them.
     wait_for_turn(AdvisoryLock.AUDIT_LOG, "audit")
     last, head = AuditEvent.objects.order_by("-number").first(), head_of_audit()

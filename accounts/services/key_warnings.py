@@ -8,7 +8,7 @@ from django.utils.formats import date_format
 from accounts.keys import KEYS_END_SOON
 from accounts.models import Alert, ApiKey
 from accounts.models.keys import EXPIRY_WARNING
-from accounts.people.time_zones import zone_of
+from accounts.people.locale import zone_of
 from bigmind.text.hygiene import echo
 
 # The nearer one comes first: after a long pause only that one is sent.

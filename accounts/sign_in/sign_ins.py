@@ -1,22 +1,24 @@
 """Sign-ins: in which browsers a user is signed in, and how to end that from elsewhere."""
 
 import re
+from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib.sessions.models import Session
-from django.core.cache import cache
 from django.db import IntegrityError
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.keys import digest_of
 from accounts.models import SignIn, User
 from bigmind.core.errors import NotFound
 
 SEEN_EVERY = timedelta(minutes=1)
+MOST_KNOWN = 10_000
+"""Sessions of which a process knows when it last noted them."""
+_noted: OrderedDict[int, datetime] = OrderedDict()
 
 # The first that fits counts: what names itself Edge says Chrome as well, and Chrome says Safari.
 _BROWSERS = {
@@ -40,14 +42,18 @@ _SYSTEMS = {
 
 
 def note_sign_in(user: User, session_key: str, *, user_agent: str, address: str) -> None:
-    """Note that a user uses a session: once a minute, so that a page costs no write of its own."""
-    if not cache.add(f"sign-in:{digest_of(session_key)}", True, SEEN_EVERY.total_seconds()):
+    """Note that a user uses a session: once a minute for each process, so that a page costs no write of its own."""
+    # By a hash: no key stays here, and after a clash a moment is noted a minute late.
+    now, session = timezone.now(), hash(session_key)
+    if session in _noted and abs(now - _noted[session]) < SEEN_EVERY:
         return
-    now = timezone.now()
+    _noted[session] = now
+    if len(_noted) > MOST_KNOWN:
+        _noted.popitem(last=False)
     seen = SignIn(
         user=user,
         session_id=session_key,
-        user_agent=_printable(user_agent)[:300],
+        user_agent="".join(filter(str.isprintable, user_agent))[:300],
         address=address[:45],
         since=now,
         last_seen=now,
@@ -96,7 +102,3 @@ def browser_in_words(user_agent: str) -> str:
 
 def _first_of(names: Mapping[str, str], user_agent: str) -> str:
     return next((name for part, name in names.items() if part in user_agent), "")
-
-
-def _printable(text: str) -> str:
-    return "".join(char for char in text if char.isprintable())

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
@@ -10,7 +11,6 @@ from pydantic_core import ErrorDetails
 
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import find_json_problem
-from bigmind.core.load_once import load_once
 from bigmind.privacy.screening import drop_private_in, redact
 from bigmind.privacy.screening.policy import add_notice, arriving
 
@@ -18,7 +18,7 @@ from bigmind.privacy.screening.policy import add_notice, arriving
 _CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)
 
 
-@load_once
+@cache
 def arguments_of(call: Callable[..., Any]) -> type[BaseModel]:
     """Return a pydantic model of the keyword-only arguments of a function. The model refuses unknown arguments."""
     # `eval_str` resolves annotations that are strings, as under `from __future__ import annotations`.
@@ -69,7 +69,7 @@ def _refuse_invalid_json(arguments: Mapping[str, Any]) -> None:
     problems = [
         {"field": _printable(found[0]), "message": found[1]}
         for name, argument in arguments.items()
-        if isinstance(argument, dict | list) and (found := find_json_problem(argument, name))
+        if argument and isinstance(argument, dict | list) and (found := find_json_problem(argument, name))
     ]
     if problems:
         raise Invalid.of_all(problems)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any
 from uuid import UUID
@@ -20,7 +20,6 @@ from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
 from django.db.models.query import ValuesListIterable
 
-from bigmind.core.load_once import load_once
 from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, Repeated
 
 
@@ -67,7 +66,7 @@ class FixedQuery:
     """
 
     def __init__(self, build: Build, *, joins_in_order: bool = False, keeps_plan: bool = True) -> None:
-        self._compiled = load_once(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else "", keeps_plan))
+        self._compiled = cache(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else "", keeps_plan))
 
     def __call__(self, *values: Any) -> list[Any]:
         return self._compiled(*_forms_of(values)).rows(values)

@@ -14,19 +14,12 @@ def is_read_only() -> bool:
 
     Records of use, such as the usage log, are then left out too, so that nobody is kept from reading by them.
     """
-    return bool(settings.READ_ONLY) or _is_database_read_only()
-
-
-def _is_database_read_only() -> bool:
-    """What PostgreSQL tells each session when it begins, and with the next answer after it changed. Nothing is asked.
-
-    A pool such as PgBouncer does not pass it on: then the first write is refused by the database, as before.
-    """
+    if settings.READ_ONLY:
+        return True
+    # What PostgreSQL tells each session when it begins, and with the next answer after it changed. Nothing is asked.
+    # A pool such as PgBouncer does not pass it on: then the first write is refused by the database, as before.
     session = connection.connection
-    if session is None or session.closed:
-        return False
-    status = session.info.parameter_status
-    return "on" in map(status, _REPORTED)
+    return session is not None and not session.closed and "on" in map(session.info.parameter_status, _REPORTED)
 
 
 def require_writable() -> None:

@@ -1,5 +1,7 @@
 """Which part of the documentation explains which page: the “?” beside its title."""
 
+from functools import cache
+
 from django.http import HttpRequest
 
 from bigmind.help.rendering import address_of
@@ -63,6 +65,7 @@ EXPLAINED: dict[str, str] = {
 PAGE = "pages"
 
 
+@cache
 def anchor_for(route: str) -> str:
     """Return the anchor that explains a route: that of its whole name, or of the longest beginning that is known."""
     words = route.split("-")

@@ -4,11 +4,13 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+CLEAN_TEXTS_KEPT = 10_000
+"""About a megabyte."""
 HIDDEN = {
     "NUL character": "\0",
     "control character": "\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f",
@@ -325,3 +327,24 @@ def fold_name(name: str) -> str:
 def digest(text: str) -> str:
     """Return the SHA-256 of the normalised text in hexadecimal, by which the same fact is found again."""
     return hashlib.sha256(normalise(text).encode()).hexdigest()
+
+
+class CleanTexts:
+    """Remembers, by digests, for which texts a check returned an empty list: no text that someone erases stays here.
+
+    A page that is read ahead, opened and decided on would check them each time.
+    """
+
+    def __init__(self) -> None:
+        self._known: set[bytes] = set()
+
+    def unless_known(self, check: Callable[..., list[Any]], *texts: str) -> list[Any]:
+        """Return what the check finds in these texts, without running it if it found nothing in them before."""
+        digest = hashlib.blake2b("\0".join(texts).encode(errors="surrogatepass"), digest_size=16).digest()
+        if digest in self._known:
+            return []
+        if not (found := check(*texts)):
+            if len(self._known) >= CLEAN_TEXTS_KEPT:
+                self._known.clear()
+            self._known.add(digest)
+        return found

@@ -13,9 +13,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bigmind.core.errors import TooMany
 from bigmind.core.limits import IMPORT_BYTES
 from bigmind.core.load_once import load_once
-from bigmind.core.program_paths import FOR_PROGRAMS, is_for_programs
 from bigmind.environment import environment
 from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
+from bigmind.web.pages import FOR_PROGRAMS, is_for_programs
 
 REST = "/api/v1/"
 SLOW_PAGES = frozenset({"search", "import", "export", "insights"})

@@ -32,11 +32,12 @@ class LabelledForm(forms.Form):
     """A form whose fields are labelled in the reader's language, by their names where they have no label."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.label_suffix = ""
-        for name, field in self.fields.items():
+        # Fields of the class, of which each form gets copies: they are labelled once.
+        for name, field in self.base_fields.items():
             if field.label is None:
                 field.label = lazy_word(pretty_name(name))
+        super().__init__(*args, **kwargs)
+        self.label_suffix = ""
 
 
 class RefusableForm(LabelledForm):

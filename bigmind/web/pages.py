@@ -17,6 +17,8 @@ from bigmind.core.errors import BigMindError, NotFound
 View = Callable[..., HttpResponse]
 ADMIN = "/admin/"
 """Where the admin site is. Asking Django for it makes the tables of all of its addresses: 45 ms of a first request."""
+FOR_PROGRAMS = ("/api/", "/hooks/")
+"""How the paths begin at which programs show a key. `/mcp` is not part of Django."""
 ONE_YEAR = 60 * 60 * 24 * 365
 """How long a browser keeps a choice that is no one's secret, in seconds."""
 
@@ -29,6 +31,11 @@ class Tab:
     address: str
     count: int | None = None
     is_current: bool = False
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether a key opens what is at this path, no session does, and what is refused there is a problem document."""
+    return path.startswith(FOR_PROGRAMS)
 
 
 def own_page(view: View) -> View:

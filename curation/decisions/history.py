@@ -60,6 +60,8 @@ WAITING: dict[str, Any] = {
 _batch: ContextVar[UUID | None] = ContextVar("batch", default=None)
 _COMPARED = ("revision", "status", "title", "content")
 """The fields in which an entry must equal the last row of its history."""
+_TEXTS = ("title", "content", "evidence")
+"""What the digest, the warnings and the signs of an entry follow from."""
 
 
 @dataclass(frozen=True)
@@ -126,23 +128,24 @@ def record(
     """
     is_new = entry.pk is None
     before = None if is_new else snapshot(entry)
-    for name, value in (changes or {}).items():
+    changes = {**(changes or {}), "revision": 1 if is_new else entry.revision + 1}
+    for name, value in changes.items():
         setattr(entry, name, value)
-    derive_from_text(entry)
-    entry.revision = 1 if is_new else entry.revision + 1
-    _save(entry)
+    if is_new or not changes.keys().isdisjoint(_TEXTS):
+        derive_from_text(entry)
+        _save(entry)
+    else:
+        _save(entry, update_fields=[*changes, "updated_at"])
     index_company_entry(entry, was_approved=before is not None and before["status"] == Status.APPROVED)
-    last = None if is_new else entry.reviews.only("number", "seal").order_by("-number").first()
+    last = None if is_new else entry.reviews.only("entry", "number", "seal").order_by("-number").first()
     review = make_review(actor, entry, action, last=last, before=before, notes=notes, batch=batch, undoes=undoes)
     review.save(force_insert=True)
     note_writings(Kind.COMPANY, [entry.pk], made=False)
     if entry.is_undecided:
         after_commit("curation.tasks.compare_proposals")
-    elif before:
-        Comparison.objects.filter(entry=entry).delete()
-        if before["title"] == entry.title and before["content"] == entry.content:
-            # What was read with the entry, and is of this text, still serves this decision.
-            _keep_comparison(entry)
+    elif before and before["title"] == entry.title and before["content"] == entry.content:
+        # What was read with the entry, and is of this text, still serves this decision.
+        _keep_comparison(entry)
     tell_of_review(review)
     return review
 
@@ -246,11 +249,11 @@ def find_broken_seals() -> Iterator[BrokenSeal]:
             yield BrokenSeal(entry_id, number, "a row after it is missing, or the entry was changed past it")
 
 
-def _save(entry: CompanyEntry) -> None:
+def _save(entry: CompanyEntry, *, update_fields: list[str] | None = None) -> None:
     try:
         # A savepoint: after a failed statement PostgreSQL refuses the queries below until it is rolled back.
         with transaction.atomic():
-            entry.save()
+            entry.save(update_fields=update_fields)
     except IntegrityError as error:
         same = CompanyEntry.objects.filter(digest=entry.digest).exclude(pk=entry.pk)
         known = same.approved().first() or same.undecided().filter(proposed_by=entry.proposed_by_id).first()

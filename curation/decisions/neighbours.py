@@ -11,7 +11,7 @@ from django.db import connection
 from pgvector import HalfVector
 from pydantic import Field
 
-from bigmind.text.clean_texts import CleanTexts
+from bigmind.text.hygiene import CleanTexts
 from curation.models import Comparison
 from knowledge.embeddings.providers import EmbedderError, provider
 from knowledge.embeddings.retry import embed_query

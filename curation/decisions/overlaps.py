@@ -107,6 +107,7 @@ def compare_proposals(most: int = MOST_COMPARED) -> int:
     done = Comparison.objects.filter(entry=OuterRef("pk"), revision=OuterRef("revision"))
     compared = done.filter(Q(compared_at__gte=lately) | ~Q(vector=None))
     entries = list(waiting.filter(~Exists(compared)).order_by("pk")[:most])
+    Comparison.objects.exclude(entry__status__in=UNDECIDED).delete()  # Decided ones are compared as passages.
     for entry in entries:
         compare(entry)
     return len(entries)

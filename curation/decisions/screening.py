@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from bigmind.privacy.injections import find_injections
 from bigmind.privacy.screening import find_secrets
-from bigmind.text.clean_texts import CleanTexts
-from bigmind.text.hygiene import show_hidden
+from bigmind.text.hygiene import CleanTexts, show_hidden
 from curation.shapes.briefings import SuspicionShape
 from knowledge.models import CompanyEntry
 

@@ -9,8 +9,7 @@ from django.db.models import ForeignKey
 from bigmind.core.errors import Conflict
 from curation.decisions.history import TRACKED, entry_to_change, record
 from curation.decisions.overlaps import unsettle
-from curation.decisions.preconditions import DecisionRequest
-from curation.decisions.who_may_decide import require_may_approve
+from curation.decisions.who_may_decide import DecisionRequest, require_may_approve
 from curation.models import Action, Review
 from knowledge.exposures.feedback import reopen_complaints
 from knowledge.models import Kind, Status

@@ -148,11 +148,6 @@ def remove_webhook(actor: Actor, webhook_id: int) -> str:
     return webhook.name
 
 
-def webhooks_for(event: str) -> "QuerySet[Webhook]":
-    """Return the webhooks that are on and chose an event."""
-    return Webhook.objects.filter(is_on=True, events__contains=[event])
-
-
 def target_of(webhook: Webhook) -> WebhookTarget:
     """Return where a webhook's messages go, and what signs them.
 

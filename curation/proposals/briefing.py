@@ -1,10 +1,8 @@
 """Briefing: everything a curator needs to decide about one entry, on one screen."""
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -16,7 +14,7 @@ from pydantic import Field
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.rls import rls_bypass
 from curation.argument_types import CompanyEntryId
 from curation.decisions.entry_details import READ_WITH_ENTRY
@@ -28,10 +26,11 @@ from curation.shapes.briefings import ProposerRecordShape, SuspicionShape
 from knowledge.context.company import (
     ENTRIES_SHOWN,
     CompanyLine,
+    CompanyRow,
     by_relevance,
     company_line,
     company_lines,
-    relevant_numbers,
+    most_relevant,
 )
 from knowledge.exposures.feedback import open_complaints
 from knowledge.memory.trigger_counts import TriggerTrial, try_triggers
@@ -44,12 +43,7 @@ UNDO_OFFERED = timedelta(minutes=10)
 COMPLAINTS_SHOWN = 20
 _LEFT_OUT = ("evidence", "anchor_checks", "decision_notes", "decided_at", "told_at", "created_at", "updated_at")
 _MOMENTS_OF_USER = [field.name for field in User._meta.fields if isinstance(field, DateTimeField)]
-_OF_REPLIES = (
-    *_LEFT_OUT,
-    "proof__last_cited_at",
-    "proof__tallied_at",
-    *(f"proposed_by__{name}" for name in _MOMENTS_OF_USER),
-)
+_OF_REPLIES = (*_LEFT_OUT, *(f"proposed_by__{name}" for name in _MOMENTS_OF_USER))
 """What replies say of a neighbour, and the page does not."""
 _OF_ENTRY = tuple(f"entry__{name}" for name in ("content", "verified_at", *_LEFT_OUT))
 """What a step of the history needs not know of its entry."""
@@ -96,7 +90,7 @@ def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
 
     Call this when a curator asks about one entry of the queue. Returns all of it.
     """
-    briefing = gather_briefing(actor, entry_id=entry_id, related=("owner", "decided_by", "dispatch__server"))
+    briefing = gather_briefing(actor, entry_id=entry_id, related=("owner", "decided_by", "dispatch__server", "proof"))
     trial = try_triggers(actor, briefing.entry.triggers) if briefing.entry.triggers else None
     return replace(briefing, radius=blast_radius(actor, entry_ids=[entry_id]), trial=trial)
 
@@ -112,20 +106,21 @@ def gather_briefing(actor: Actor, *, entry_id: int, related: tuple[str, ...] = (
     if entry is None:
         raise no_such_entry(entry_id)
     nearness = measure_nearness(entry)
-    others = _OTHERS(related, list(nearness.cosines), entry.project, *pad(entry.topics))
-    near = nearness.describe(others)
+    near = nearness.describe(_NEAR(related, list(nearness.cosines)))
     since = timezone.now() - UNDO_OFFERED
     reviews = _REVIEWS(actor.user.pk, entry_id, since)
     mine = [one for one in reviews if one.created_at >= since and _is_decision(one, actor)]
-    with rls_bypass():
-        complaints = _COMPLAINTS(str(entry.pk))
+    complaints: list[Feedback] = []
+    if entry.verified_at:  # What was never approved nobody was sent, and nobody complains about it.
+        with rls_bypass():
+            complaints = _COMPLAINTS(str(entry.pk))
     return Briefing(
         entry=entry,
         nearest=near.approved,
         nearest_waiting=near.waiting,
         same_waiting=entry.same_waiting,
         record=ProposerRecordShape(**(entry.record or dict.fromkeys(_RECORD, 0))),
-        effect=_effect_of(entry, [other for other in others if other.status == Status.APPROVED]),
+        effect=_effect_of(entry),
         suspicions=suspicions_about(entry),
         complaints=complaints,
         history=[review for review in reviews if review.entry_id == entry.pk],
@@ -191,12 +186,9 @@ def _read_comment(entry: CompanyEntry, row: dict[str, Any]) -> Comment:
     return Comment(pk=row["pk"], entry=entry, by=by, text=row["text"], created_at=created_at)
 
 
-def _others_to_brief(related: tuple[str, ...], near: list[int], project: str, *topics: str) -> QuerySet[CompanyEntry]:
-    numbers = relevant_numbers(project, topics, also=near)
-    others = CompanyEntry.objects.filter(pk__in=numbers).select_related(
-        "proposed_by", "copy__server", "proof", *related
-    )
-    return others if related else others.defer(*_OF_REPLIES)
+def _near_to_brief(related: tuple[str, ...], numbers: list[int]) -> QuerySet[CompanyEntry]:
+    near = CompanyEntry.objects.filter(pk__any_of=numbers).select_related("proposed_by", "copy__server", *related)
+    return near if related else near.defer(*_OF_REPLIES)
 
 
 def _reviews_to_brief(user_id: UUID, entry_id: int, since: datetime) -> QuerySet[Review]:
@@ -215,28 +207,43 @@ def _complaints_to_brief(number: str) -> QuerySet[Feedback]:
 
 
 # From the entry to what it names, each by its key.
-_TO_BRIEF, _OTHERS = FixedQuery(_entries_to_brief, joins_in_order=True), FixedQuery(_others_to_brief)
+_TO_BRIEF, _NEAR = FixedQuery(_entries_to_brief, joins_in_order=True), FixedQuery(_near_to_brief)
 _REVIEWS, _COMPLAINTS = FixedQuery(_reviews_to_brief), FixedQuery(_complaints_to_brief)
 
 
-def _effect_of(entry: CompanyEntry, others: Sequence[CompanyEntry]) -> ContextEffect:
+def _effect_of(entry: CompanyEntry) -> ContextEffect:
     """Return what approval would change in the start contexts of the sessions that the entry concerns."""
-    approved, line_of = _as_if_verified(entry), cache(company_line)
-    ranked = by_relevance([*[one for one in others if one.pk != entry.pk], approved], entry.project, entry.topics)
-    before = company_lines([one for one in ranked[: ENTRIES_SHOWN + 1] if one is not approved], line_of)
-    after = company_lines(ranked, line_of)
-    shown = {line.id for line in after}
+    approved = _as_if_verified(entry)
+    others = [one for one in most_relevant(entry.project, entry.topics) if one.pk != entry.pk]
+    ranked = by_relevance([*others, approved], entry.project, entry.topics)
+    line = company_line(approved)
+    lines = [line if one is approved else company_line(one) for one in ranked[: ENTRIES_SHOWN + 1]]
+    before, after = company_lines(one for one in lines if one is not line), company_lines(lines)
+    shown = {one.id for one in after}
     return ContextEffect(
-        line=line_of(approved),
+        line=line,
         is_told=entry.pk in shown,
-        leaving=[line for line in before if line.id not in shown],
+        leaving=[one for one in before if one.id not in shown],
         top=after,
     )
 
 
-def _as_if_verified(entry: CompanyEntry) -> CompanyEntry:
-    """Return a copy of the entry as approval would leave it: start contexts rank and label entries by these dates."""
-    verified = copy(entry)
-    verified.verified_at = timezone.now()
-    verified.review_after = entry.review_date_after(verified.verified_at)
-    return verified
+def _as_if_verified(entry: CompanyEntry) -> CompanyRow:
+    """Return the entry as approval would leave it: start contexts rank and label entries by these dates."""
+    now, server, proof = timezone.now(), entry.copy.server if entry.is_copy else None, getattr(entry, "proof", None)
+    return CompanyRow(
+        entry.pk,
+        entry.category,
+        entry.title,
+        entry.content,
+        entry.importance,
+        entry.project,
+        entry.topics,
+        verified_at=now,
+        review_after=entry.review_date_after(now),
+        server_url=server.url if server else None,
+        server_read_at=server.read_at if server else None,
+        cited=proof and proof.cited,
+        answered=proof and proof.answered,
+        people=proof and proof.people,
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, time, timedelta
+from functools import cache
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -31,7 +32,6 @@ from pydantic import Field
 from accounts.actor import Actor
 from accounts.models import User
 from bigmind.core.argument_types import Cursor, Limit, Name, Offset, Project, Query
-from bigmind.core.load_once import load_once
 from bigmind.core.word_filters import has_words
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.pagination import Page, page_of
@@ -292,7 +292,7 @@ def _place_in(filters: QueueFilters, actor: Actor, entry_id: int) -> tuple[int, 
     return place, total
 
 
-@load_once
+@cache
 def _place_statement(queue: Repeated, one: Repeated, order: str, behind: int) -> Repeated:
     # The parameters of `one` stand behind all those of the queue, which its statement did not know of.
     return Repeated(_place_sql(queue, one, order), (*queue.changing, *(behind + place for place in one.changing)))
@@ -352,7 +352,7 @@ def counts_in(row: Mapping[str, Any]) -> "WaitingCounts | QueueSummary":
     return QueueSummary(**asdict(counts), **others) if others else counts
 
 
-@load_once
+@cache
 def _counting() -> tuple[str, tuple[Any, ...]]:
     """Return that statement. It is compiled once, because that takes longer than counting does."""
     complaints = open_complaints(Kind.COMPANY).annotate(number=Cast("source_id", IntegerField())).order_by()

@@ -14,8 +14,7 @@ from django.utils import timezone, translation
 
 from accounts.actor import Actor
 from accounts.models import Alert, Role, User
-from accounts.people.languages import language_of
-from accounts.people.time_zones import in_zone_of
+from accounts.people.locale import in_zone_of, language_of
 from accounts.services.alerts import alerts_to_write, note_mailed
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid

@@ -17,6 +17,7 @@ from curation.shapes.briefings import ProposerRecordShape
 register = template.Library()
 
 ROWS_KEPT = 1_000
+DIFFERENCES_KEPT = 256
 
 PAST = {
     "propose": gettext_lazy("Proposed"),
@@ -151,6 +152,7 @@ def record_in_words(record: ProposerRecordShape) -> str:
 
 
 @register.simple_tag
+@lru_cache(maxsize=DIFFERENCES_KEPT)
 def word_difference(before: str, after: str) -> SafeString:
     """Render the difference between two texts, word by word."""
     parts = [ELEMENTS[part.kind].format(escape(part.text)) for part in words_changed(before, after)]

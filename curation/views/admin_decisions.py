@@ -17,7 +17,7 @@ from knowledge.models import CompanyEntry
 
 from .deciding import attempt_of, decide
 from .forms import DecisionForm, Plain, decision_form
-from .queue_page import Attempt, describe_open_entry
+from .queue import Attempt, describe_open_entry
 
 LABELS = {
     "approve": gettext_lazy("Approve"),

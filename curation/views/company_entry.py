@@ -29,10 +29,9 @@ from knowledge.exposures.feedback import give_feedback, open_complaints
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
 from knowledge.views.triggers import triggers_of
 
-from .differences import changes_since, steps_since
-from .entry_story import tell_story
+from .entry_story import changes_since, steps_since, tell_story
 from .forms import Assigning, DecisionForm, Editing, Reporting, Saying, form_of, initial_of
-from .queue_page import APPROVING, DECISIONS
+from .queue import APPROVING, DECISIONS
 
 COMPLAINTS_SHOWN = 20
 

@@ -30,9 +30,9 @@ from curation.decisions.entry_details import comment, readable_entry
 from curation.decisions.history import entry_to_change
 from knowledge.models import CompanyEntry
 
-from .differences import same_text
+from .entry_story import same_text
 from .forms import Commenting, DecisionForm, Plain, decision_form
-from .queue_page import Attempt, entry_screen
+from .queue import Attempt, entry_screen
 from .queue_queries import QueueQuestion, address_of, next_after
 
 BULK_ACTIONS = {

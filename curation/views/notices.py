@@ -9,8 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from accounts.models import User
-from accounts.people.locale import choose_locale
-from accounts.people.time_zones import list_zones
+from accounts.people.locale import choose_locale, list_zones
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, gettext_lazy
@@ -41,11 +40,6 @@ REASONS = {
     NoticeReason.OWNED: gettext_lazy("What I own"),
     NoticeReason.COMMENTED: gettext_lazy("What I commented on"),
 }
-
-
-def keys_are_on(request: HttpRequest) -> bool:
-    """Whether the keyboard shortcuts of the queue are on."""
-    return request.COOKIES.get(KEYS_COOKIE) != "off"
 
 
 @own_page

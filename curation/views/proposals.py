@@ -30,7 +30,7 @@ from curation.proposals.proposals import (
 from knowledge.models import CompanyEntry, Status
 
 from .company import sections_for
-from .differences import changes_since, steps_since
+from .entry_story import changes_since, steps_since
 from .forms import NewProposal, ProposalForm, Revision, Withdrawal, initial_of
 
 MINE_SHOWN = 20

@@ -1,6 +1,6 @@
 """The filters in the address of the queue, its tabs, the page of the list around an entry, and what comes next."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +15,15 @@ from bigmind.core.translation import gettext_lazy
 from bigmind.database.pagination import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import Tab
-from curation.proposals.queue import QueueItem, QueueSummary, list_queue, read_around, read_following
+from curation.proposals.queue import (
+    QueueItem,
+    QueueSummary,
+    WaitingCounts,
+    counts_in,
+    list_queue,
+    read_around,
+    read_following,
+)
 from knowledge.models import CompanyCategory, CompanyEntry
 
 WHY = {
@@ -41,6 +49,8 @@ ORDERS = {
 ROWS = 20
 AHEAD = 21
 """How far to look for an entry that no other curator is reviewing."""
+_COUNTS, _EVERY_REASON = "_waiting_counts", "_counts_every_reason"
+"""Attributes of a request: how much waits is counted once, by the statement that asks what the navigation shows."""
 
 
 class QueueQuestion(Question):
@@ -147,3 +157,26 @@ def address_of(entry_id: int | None, request: HttpRequest) -> str:
 
 def _entry_at(rows: Sequence[QueueItem], place: int) -> CompanyEntry | None:
     return rows[place].entry if 0 <= place < len(rows) else None
+
+
+def count_every_reason(request: HttpRequest) -> None:
+    """Let the navigation count the queue by every reason: the page shows these counts in its tabs."""
+    setattr(request, _EVERY_REASON, True)
+
+
+def counts_every_reason(request: HttpRequest) -> bool:
+    """Whether the navigation of a curator counts the queue by every reason on this page."""
+    return bool(getattr(request, _EVERY_REASON, False))
+
+
+def keep_counts(request: HttpRequest, row: Mapping[str, Any]) -> WaitingCounts:
+    """Keep what was counted for the page, and return it."""
+    counts = counts_in(row)
+    setattr(request, _COUNTS, counts)
+    return counts
+
+
+def counts_of(request: HttpRequest) -> QueueSummary:
+    """Return the counts by every reason, once the navigation of the page has counted them."""
+    counts: QueueSummary = getattr(request, _COUNTS)
+    return counts

@@ -1,7 +1,7 @@
 """What a start tells of company knowledge: which entries, in which order, and decisions since the last session."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property, partial
@@ -168,10 +168,10 @@ def _decision_elsewhere(dispatch: Dispatch) -> DecisionToTell:
     return DecisionToTell(dispatch.entry, dispatch.get_status_display(), by, dispatch.decision_notes, is_elsewhere=True)
 
 
-def company_lines(entries: Iterable[CompanyEntry], line_of: Callable[[CompanyEntry], CompanyLine]) -> list[CompanyLine]:
-    """Return those of the first five entries that always fit: 500 tokens for all of them, less the headings."""
+def company_lines(lines: Iterable[CompanyLine]) -> list[CompanyLine]:
+    """Return those of the first five lines that always fit: 500 tokens for all of them, less the headings."""
     kept, left = [], COMPANY_TOKENS - 2 * HEADING_TOKENS
-    for line in map(line_of, islice(entries, ENTRIES_SHOWN)):
+    for line in islice(lines, ENTRIES_SHOWN):
         if line.tokens <= left:
             kept.append(line)
             left -= line.tokens
@@ -202,7 +202,7 @@ def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyRow]:
 
 def _relevant_entries(project: str, *topics: str) -> QuerySet[Any, Any]:
     # Where a copy comes from is shown, and nobody's name: joining those takes PostgreSQL longer to plan than to read.
-    found = CompanyEntry.objects.filter(pk__in=relevant_numbers(project, topics), status=Status.APPROVED)
+    found = CompanyEntry.objects.filter(pk__in=_relevant_numbers(project, topics), status=Status.APPROVED)
     server, proof = ("copy__server__url", "copy__server__read_at"), ("proof__cited", "proof__answered", "proof__people")
     return found.order_by(*ORDERS["importance"]).values_list(*CompanyRow._fields[:9], *server, *proof)
 
@@ -210,17 +210,11 @@ def _relevant_entries(project: str, *topics: str) -> QuerySet[Any, Any]:
 _RELEVANT = FixedQuery(_relevant_entries)
 
 
-def relevant_numbers(project: str, topics: Sequence[str], *, also: Sequence[int] = ()) -> QuerySet[Any, Any]:
-    """Return the numbers of the entries from which a session of this project and these topics gets the best.
-
-    Args:
-        also: Further entries that the caller reads in the same statement, whatever their status is.
-    """
+def _relevant_numbers(project: str, topics: Sequence[str]) -> QuerySet[Any, Any]:
+    """Return the numbers of the entries from which a session of this project and these topics gets the best."""
     ranked = CompanyEntry.objects.approved().order_by(*ORDERS["importance"]).values("pk")
     groups = [*([Q(project=project)] if project else []), *([Q(topics__overlap=list(topics))] if topics else [])]
     parts = [ranked.filter(group)[:READ_PER_GROUP] for group in groups]
-    if also:
-        parts.append(CompanyEntry.objects.filter(pk__any_of=also).order_by().values("pk"))
     return ranked[:READ_PER_GROUP].union(*parts) if parts else ranked[:READ_PER_GROUP]
 
 

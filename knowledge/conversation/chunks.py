@@ -5,7 +5,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.people.time_zones import zone_of
+from accounts.people.locale import zone_of
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import Content
 from bigmind.core.errors import NotFound

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +22,7 @@ class Hashing:
     is_paid: bool = False
     is_local: bool = True
 
-    @property
+    @cached_property
     def space(self) -> str:
         """The name of this embedder's vectors."""
         return f"hashing:{self.dimensions}"

@@ -1,6 +1,6 @@
 """CompanyEntry: one item of Tier G, what the company knows because people agreed."""
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -15,7 +15,7 @@ from .anchors import Anchored
 from .injection_signs import FLAGGED, SharedKnowledge
 from .sessions import Session
 from .triggers import levels_column, triggers_column
-from .verification import Freshness, freshness_of, has_freshness, is_fresh, is_overdue, review_date
+from .verification import Freshness, freshness_of, has_freshness, is_fresh, is_overdue
 
 
 class CompanyCategory(models.TextChoices):
@@ -262,4 +262,5 @@ class CompanyEntry(SharedKnowledge, Anchored):
 
     def review_date_after(self, moment: datetime) -> date:
         """Return the day on which it is to be verified again when it is verified at `moment`."""
-        return review_date(moment, lasts=self.category in LASTING)
+        days = settings.VERIFY_DECISIONS_DAYS if self.category in LASTING else settings.VERIFY_DAYS
+        return timezone.localdate(moment) + timedelta(days=days)

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime, timedelta
 
-from django.conf import settings
 from django.db.models import Q, TextChoices
 from django.utils import timezone
 
@@ -16,12 +15,6 @@ class Freshness(TextChoices):
     DUE = "due"
     STALE = "stale"
     NEVER = "never"
-
-
-def review_date(verified_at: datetime, *, lasts: bool) -> date:
-    """Return the day on which what was verified is to be verified again: later where such things last."""
-    days = settings.VERIFY_DECISIONS_DAYS if lasts else settings.VERIFY_DAYS
-    return timezone.localdate(verified_at) + timedelta(days=days)
 
 
 def freshness_of(verified_at: datetime | None, review_after: date | None) -> Freshness:

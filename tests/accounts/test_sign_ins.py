@@ -1,6 +1,7 @@
 """Where somebody is signed in: they see it, and end it from elsewhere."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -9,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SignIn, User
+from accounts.sign_in import sign_ins
 from accounts.sign_in.sign_ins import browser_in_words
 from tests.factories import make_user
 
@@ -103,13 +105,13 @@ def test_a_new_password_signs_out_elsewhere_and_the_list_says_so(ada: User) -> N
     assert not is_signed_in(elsewhere)
 
 
-def test_when_it_was_seen_last_moves_once_a_minute_and_since_stays(ada: User) -> None:
+def test_when_it_was_seen_last_moves_once_a_minute_and_since_stays(ada: User, monkeypatch: Any) -> None:
     here, then = sign_in(), timezone.now() - timedelta(hours=1)
     SignIn.objects.update(since=then, last_seen=then)
 
     here.get(reverse("keys"))
     within_the_minute = sign_in_of(here).last_seen
-    cache.clear()
+    monkeypatch.setattr(sign_ins, "SEEN_EVERY", timedelta(0))
     here.get(reverse("keys"))
     later = sign_in_of(here)
 
@@ -119,10 +121,10 @@ def test_when_it_was_seen_last_moves_once_a_minute_and_since_stays(ada: User) ->
     assert User.objects.get(pk=ada.pk).last_seen is not None
 
 
-def test_a_page_that_asks_nobody_who_they_are_notes_nothing(ada: User) -> None:
+def test_a_page_that_asks_nobody_who_they_are_notes_nothing(ada: User, monkeypatch: Any) -> None:
     client = sign_in()
     SignIn.objects.all().delete()
-    cache.clear()
+    monkeypatch.setattr(sign_ins, "SEEN_EVERY", timedelta(0))
 
     client.get("/healthz")
 

@@ -28,7 +28,7 @@ EXCUSED = {
         *("accounts.authentication.authenticate_token", "accounts.oauth.app_tokens.find_token"),
         *("accounts.oauth.consent.unseal", "accounts.services.erasure_reports.digest_with_key"),
         *("accounts.sign_in.attempts.count_guess", "accounts.sign_in.attempts.count_wrong"),
-        *("curation.views.differences.same_text", "bigmind.core.encryption.encrypt"),
+        *("curation.views.entry_story.same_text", "bigmind.core.encryption.encrypt"),
     ),
     "hands it to the database and to functions that are tried": (
         *("accounts.services.settings_in_force.list_settings", "bigmind.core.word_filters.has_words"),

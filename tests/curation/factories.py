@@ -7,7 +7,7 @@ from typing import Any
 from accounts.actor import Actor
 from curation.decisions.deciding import Decision, approve_global
 from curation.decisions.history import derive_from_text, make_review, snapshot
-from curation.decisions.preconditions import fields_of_approval
+from curation.decisions.who_may_decide import fields_of_approval
 from curation.models import Action, Review
 from curation.proposals.proposals import promote_to_global
 from knowledge.kb.company import index_company_entry

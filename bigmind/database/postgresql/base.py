@@ -60,11 +60,9 @@ def _with_quick_moments(adapters: AdaptersMap) -> AdaptersMap:
 class Cursor(ClientCursor[Any]):
     """A cursor that sends, before a statement and in its message, what the statement's transaction has to know."""
 
-    wrapper: "DatabaseWrapper | None" = None
-
     def execute(self, query: Any, params: Any = None, **options: Any) -> Self:
         """Execute a statement as the one whose rows the connection is to see."""
-        wrapper = self.wrapper
+        wrapper: DatabaseWrapper | None = getattr(self._conn, "wrapper", None)
         if wrapper is None:
             return super().execute(query, params, **options)
         statement, values = query, params
@@ -108,7 +106,7 @@ class Cursor(ClientCursor[Any]):
         return super().copy(statement, params, **options)
 
     def _begin(self) -> None:
-        if self.wrapper is not None and self.wrapper.in_atomic_block:
+        if self._conn.wrapper.in_atomic_block:  # type: ignore[attr-defined]
             self.execute("SELECT 1")
 
 
@@ -157,12 +155,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         limits = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
         row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + limits).fetchone()
         self.is_pooled = not row[0]
-
-    def create_cursor(self, name: str | None = None) -> Any:
-        """Return a cursor that knows whose rows it is to see."""
-        cursor = super().create_cursor(name)
-        cursor.wrapper = self
-        return cursor
+        self.connection.wrapper = self
 
     @property
     def is_between_transactions(self) -> bool:

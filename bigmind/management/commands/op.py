@@ -14,7 +14,7 @@ from django.conf import settings
 from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import User
-from accounts.people.time_zones import in_zone_of
+from accounts.people.locale import in_zone_of
 from accounts.people.users import find_user
 from accounts.services.agents import note_agent
 from bigmind import __version__

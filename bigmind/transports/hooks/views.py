@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from accounts.actor import Actor
 from accounts.connecting.hook_program import KEPT_CALL, REFUSED
-from accounts.people.time_zones import in_zone_of
+from accounts.people.locale import in_zone_of
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound, ReadOnly, TooMany
 from bigmind.core.operations import Effect

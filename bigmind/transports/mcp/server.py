@@ -10,7 +10,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from accounts.people.time_zones import in_zone_of
+from accounts.people.locale import in_zone_of
 from bigmind import __version__
 from bigmind.core.agent_rules import AWAY, AgentRules, introduce
 from bigmind.database.rls import rls_scope
