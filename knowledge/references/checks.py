@@ -325,7 +325,8 @@ def _takes_value(option: Mapping[str, Any] | None) -> bool:
     """Whether the next word is the value of an option; one that may be left out is written behind `=` alone."""
     value = option.get("value", "") if option else ""
     # click shows choices in brackets as well, with strokes between them.
-    return bool(value) and not (value.startswith("[") and value.endswith("]") and not option.get("values"))  # type: ignore[union-attr]
+    is_optional = value.startswith("[=") or (value.startswith("[") and value.endswith("]") and not option.get("values"))  # type: ignore[union-attr]
+    return bool(value) and not is_optional
 
 
 def _switches(word: str, by_form: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str | None]]:

@@ -337,3 +337,11 @@ def test_what_may_be_repeated_is_no_word_to_type(usage):
 
     assert said.behind == ()
     assert said.arguments[-1].name.endswith("...")
+
+
+def test_a_value_that_may_be_left_out_is_written_behind_an_equals_sign_alone():
+    follow = option(
+        read_help("Usage: rear FILE\n\nOptions:\n  -f, --follow[={name|number}]\n         output data\n"), "--follow"
+    )
+
+    assert (follow.value, follow.values) == ("[={name|number}]", ("name", "number"))

@@ -296,12 +296,15 @@ def option_of(term: str, text: str) -> Option | None:
     # `-i/--interactive is explicitly specified` is a sentence.
     if (value[:1].isalpha() or value[:1] == "/") and len(value.split()) > LONGEST_VALUE:
         return None
-    optional = None if value.startswith("[") and "|" in value else _OPTIONAL.fullmatch(value)
+    # GNU's `--follow[={name|descriptor}]` may be left without one.
+    optional = (
+        None if value.startswith("[") and not value.startswith("[=") and "|" in value else _OPTIONAL.fullmatch(value)
+    )
     short = next((form["name"] for form in forms if form is not longest and len(form["name"]) <= 3), "")
     return Option(
         name=_NO.sub("", longest["name"]).rstrip("."),
         short=short,
-        value=f"[{optional[1]}]" if optional else stand_in,
+        value=f"[{'=' * ('|' in optional[1])}{optional[1]}]" if optional else stand_in,
         values=choices_in(stand_in) or _values_in(text),
         description=text,
         required=bool(_REQUIRED.search(text)),
