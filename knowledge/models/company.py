@@ -72,10 +72,6 @@ class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):
         """Those that wait for a decision, or for the proposer."""
         return self.filter(status__in=UNDECIDED)
 
-    def kept_by(self, user: User) -> "CompanyEntryQuerySet":
-        """Return the entries that a user proposed or owns."""
-        return self.filter(models.Q(proposed_by=user) | models.Q(owner=user))
-
     def proposed_by(self, user: User | UUID) -> "CompanyEntryQuerySet":
         """Those of one proposer."""
         return self.filter(proposed_by=user)

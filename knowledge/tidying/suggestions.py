@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Exists, OuterRef, Q, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
+from pydantic import Field
 
 from accounts.models import User
 from bigmind.core.handles import handle_of
@@ -75,11 +76,11 @@ ASKS = {
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Something to decide: the rows it is about, the oldest first, and the actions there are."""
+    """Something to decide."""
 
-    key: str
+    key: Annotated[str, Field(description="Its `id` in answers and in `undo`.")]
     concern: Concern
-    rows: Sequence[Any]
+    rows: Sequence[Any]  # The oldest first.
 
     @property
     def kind(self) -> KindName:
