@@ -12,6 +12,7 @@ from bigmind.privacy.screening.policy import collect_notices
 from knowledge.parsers.adrs import parse_adr
 from knowledge.parsers.empty_phrases import collect_left_out
 from knowledge.parsers.entries import Keys, Role, SourceEntry, first_words, make_entry, slug
+from knowledge.parsers.front_matter import LINES
 from knowledge.parsers.learnings import pending_in
 from knowledge.parsers.lessons_learned import is_of_lessons, parse_lessons
 from knowledge.parsers.markdown import LISTS, Statement, infer_tags, parse_markdown, statements, tags_of_heading
@@ -199,7 +200,7 @@ def parse_text(text: str, source_file: str, kind: SourceKind | None = None) -> P
     if kind is not None and kind not in PARSERS:
         raise Invalid(f"{kind} is no kind of source.", hint=f"Known: {', '.join(get_args(SourceKind))}.")
     chosen = kind or kind_for(source_file, text)
-    with collect_left_out() as left_out, collect_notices() as notices:
+    with collect_left_out() as left_out, collect_notices(most=LINES) as notices:
         entries = tuple(PARSERS[chosen](text, source_file))
     if len(entries) > ENTRIES:
         raise Invalid(f"{source_file}: has {len(entries):,} entries; the limit is {ENTRIES:,}.", hint="Split the file.")

@@ -16,7 +16,7 @@ NOTICES = 10
 ERROR = "secret"
 """How pydantic calls a text that is refused for a secret."""
 _ARRIVES: ContextVar[bool] = ContextVar("arrives", default=False)
-_NOTICES: ContextVar[list[str] | None] = ContextVar("notices", default=None)
+_NOTICES: ContextVar[tuple[list[str], int] | None] = ContextVar("notices", default=None)
 
 
 @contextmanager
@@ -30,10 +30,10 @@ def arriving() -> Iterator[None]:
 
 
 @contextmanager
-def collect_notices() -> Iterator[list[str]]:
+def collect_notices(most: int = NOTICES) -> Iterator[list[str]]:
     """Collect notices for the caller about texts that are screened inside this block. ASCII, to fit into headers."""
     notices: list[str] = []
-    token = _NOTICES.set(notices)
+    token = _NOTICES.set((notices, most))
     try:
         yield notices
     finally:
@@ -100,6 +100,6 @@ def _kinds(secrets: Sequence[Secret]) -> str:
 
 def add_notice(sentence: str) -> None:
     """Add a notice for the caller about what was sent. ASCII, because REST sends notices in a header."""
-    notices = _NOTICES.get()
-    if notices is not None and sentence not in notices and len(notices) < NOTICES:
+    notices, most = _NOTICES.get() or ([], 0)
+    if len(notices) < most and sentence not in notices:
         notices.append(sentence)

@@ -233,7 +233,7 @@ def read_rows(rows: Iterable[Row], *, most: int = DRAFTS) -> Reading:
         Invalid: there are more than one import may bring in.
     """
     reading = Reading()
-    with arriving(), collect_notices() as notices:
+    with arriving(), collect_notices(most=REFUSALS) as notices:
         for row in rows:
             _read_row(row, reading)
             if len(reading.drafts) > most:
