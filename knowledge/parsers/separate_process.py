@@ -21,6 +21,8 @@ from threading import BoundedSemaphore, Lock
 from time import monotonic
 from typing import ParamSpec, TypeVar
 
+from django.utils import timezone
+
 from bigmind.core.errors import BigMindError, Invalid, TooMany
 
 P = ParamSpec("P")
@@ -97,7 +99,8 @@ def perform_apart(
 ) -> R:
     """Run a function of a module in a separate process, and return its result or raise its refusal.
 
-    Function, arguments and result travel as pickles. Two such calls run at once in a process; others wait for them.
+    Function, arguments and result travel as pickles, with the time zone of the caller. Two such calls run at once in
+    a process; others wait for them.
 
     Args:
         what: What is being read, as the refusal calls it: a file, by its name.
@@ -111,7 +114,8 @@ def perform_apart(
         raise TooMany("Other large files are being read.", retry_after=budget.seconds)
     try:
         with _template.begin(function.__module__) as process:
-            answer = _exchange(process, pickle.dumps((budget, function, arguments, named)), budget)
+            zone = timezone.get_current_timezone_name()
+            answer = _exchange(process, pickle.dumps((budget, zone, function, arguments, named)), budget)
     finally:
         _places.release()
     if answer is None:
@@ -168,7 +172,8 @@ def _serve(control: socket.socket) -> None:
 
 def _answer(caller: socket.socket) -> None:
     size = int.from_bytes(_receive(caller, SIZE_BYTES, monotonic() + 60), "big")
-    budget, function, arguments, named = pickle.loads(_receive(caller, size, monotonic() + 60))  # noqa: S301
+    budget, zone, function, arguments, named = pickle.loads(_receive(caller, size, monotonic() + 60))  # noqa: S301
+    timezone.activate(zone)
     _limit(budget)
     try:
         answer = pickle.dumps((True, function(*arguments, **named)))

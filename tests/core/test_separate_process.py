@@ -3,9 +3,11 @@
 import os
 import threading
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from bigmind.core.errors import Conflict, Invalid
 from knowledge.parsers.separate_process import ProcessBudget, perform_apart
@@ -17,6 +19,10 @@ SHORT = ProcessBudget(processor_seconds=1, seconds=1, megabytes=64)
 
 def double(number: int) -> int:
     return number * 2
+
+
+def read_date() -> str:
+    return timezone.make_aware(datetime(2026, 1, 15, 1)).astimezone(UTC).isoformat()
 
 
 def spin() -> None:
@@ -110,3 +116,10 @@ def test_a_call_costs_less_than_a_start():
         perform_apart("a", QUICK, double, number)
 
     assert time.monotonic() - begun < 2
+
+
+def test_a_date_without_a_zone_is_one_of_the_person_who_imports_it() -> None:
+    with timezone.override("Pacific/Auckland"):
+        read = perform_apart("a", QUICK, read_date)
+
+    assert read.startswith("2026-01-14T12:00")
