@@ -30,7 +30,10 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, metavar="PATH", help="measure retrieval on this folder or file of conversations alone"
     )
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="ask every Nth question of retrieval alone")
     arguments = parser.parse_args()
+    if arguments.data and (problem := _problem_of(arguments.data)):
+        parser.error(problem)
     if arguments.golden:
         print("\n".join(_golden()))
         return
@@ -41,6 +44,8 @@ def main() -> None:
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     if arguments.write and UNKNOWN in measures:
         measures[UNKNOWN] = partial(_unknown, write=True)
+    if RETRIEVAL in measures:
+        measures[RETRIEVAL] = partial(_retrieval, every=arguments.every)
     if arguments.data:
         measures = {"data": lambda: _retrieval_of(arguments.data)}
     with tempfile.TemporaryDirectory(prefix="bigmind-bench-") as folder:
@@ -226,10 +231,26 @@ def _table(rows: list[str], command: str) -> str:
     return "\n".join([f"{_today()}, {machine}, `{command}`:", "", *lines, ""])
 
 
-def _retrieval() -> str:
+def _retrieval(*, every: int = 1) -> str:
     from benchmarks.retrieval.tables import tables_of_shapes
 
-    return f"{_today()}, `python -m benchmarks --only retrieval`:\n\n{tables_of_shapes()}"
+    command = f"python -m benchmarks --only {RETRIEVAL}" + (f" --every {every}" if every > 1 else "")
+    return f"{_today()}, `{command}`:\n\n{tables_of_shapes(every)}"
+
+
+def _problem_of(path: Path) -> str:
+    """Read what is to be measured, so that a wrong file is refused before an instance starts; empty if it is good."""
+    from benchmarks.retrieval.beir import read_conversations, read_corpus
+
+    try:
+        corpora = [read_corpus(path)] if path.is_dir() else read_conversations(path)
+    except FileNotFoundError as error:
+        return str(error) if error.filename is None else f"{error.filename} does not exist."
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        kind = type(error).__name__
+        return f"{path} is not in a layout that docs/benchmarks.md describes under Retrieval: {kind} {error}"
+    empty = [one.name for one in corpora if not (one.documents and one.questions)]
+    return f"{path}: no question of {', '.join(empty)} has a judged answer." if empty or not corpora else ""
 
 
 def _retrieval_of(path: Path) -> str:

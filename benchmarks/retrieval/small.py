@@ -6,10 +6,11 @@
     S id|headline|topics|outcome|summary                session that was ended
     C session id|text|why                               exchange flagged in that session
     N id|domain/key|text                                note
-    Q sort|question|ids of items that answer            sorts: para (no shared words), kw (short), typo, long, lang,
+    Q sort|question|ids of items that answer            sorts: para (no shared words), kw (short), meta, typo, long,
+                                                        lang (another language than the memory's),
     Q on|question|    Q off|question|                   and questions without an answer: on the topic, off the topic
 
-The floor of gaps is fitted on the memories of half A; half B never had a part in it.
+Thresholds are fitted on the memories of half A; half B never had a part in it.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,8 +33,7 @@ from knowledge.recall.asking_again import ask_again
 from knowledge.recall.recall import recall
 
 MEMORIES = Path(__file__).parent / "small" / "memories.txt"
-ANSWERABLE = ("para", "kw", "typo", "long")
-"""Questions in another language wait for a model that compares languages."""
+ANSWERABLE = ("para", "kw", "meta", "typo", "long", "lang")
 
 
 @dataclass
@@ -59,6 +59,7 @@ class Asked:
     place: int | None
     shown: int
     is_certain: bool
+    has_strong: bool
     is_gap: bool
     answers: set[str]
     closed_by: str | None
@@ -104,6 +105,10 @@ def measure() -> list[str]:
         chosen = [[one for one in asked if one.sort in sorts and one.half == half] for half in "AB"]
         cells = [f"{sum(map(holds, some)) / len(some):.1%} of {len(some)}" for some in chosen]
         lines.append(f"| {name} | {' | '.join(cells)} |")
+    for name, sorts in (("of answerable questions", ANSWERABLE), ("of all", (*ANSWERABLE, "on", "off"))):
+        strong = [[one for one in asked if one.has_strong and one.sort in sorts and one.half == half] for half in "AB"]
+        cells = [f"{sum(one.place == 0 for one in some) / len(some):.1%} of {len(some)}" for some in strong]
+        lines.append(f"| first hits that are called strong, {name}: right | {' | '.join(cells)} |")
     return lines
 
 
@@ -172,6 +177,7 @@ def _ask(
         place=next((place for place, name in enumerate(shown) if name in answers), None),
         shown=len(shown),
         is_certain=reply.state == "answer",
+        has_strong=bool(reply.items) and reply.items[0].relevance == "strong",
         is_gap=UnansweredQuestion.objects.filter(user=actor.user, text=question).exists(),
         answers=answers,
         closed_by=closed.get(question),

@@ -64,9 +64,12 @@ class BuiltIn:
         return Embedded(np.hstack([weight * part for weight, part in zip(_WEIGHTS, both, strict=True)]), tokens)
 
     def weigh_question(self, query: str, embedded: Embedded) -> Embedded:
-        """Return the vector of a question, in which the multilingual model counts for more if it is not in English."""
+        """Return the vector of a question, in which the multilingual model counts for more if it is not in English.
+
+        Without tokens then: they are those of the English model, which takes other words apart into pieces.
+        """
         pieces, words = len(embedded.tokens[0].places) - 2, len(_WORD.findall(query))
         if pieces <= MOST_PIECES * words and not _NOT_LATIN.search(query):
             return embedded
         weights = np.repeat(_IN_QUESTIONS, [minilm.DIMENSIONS, multilingual.DIMENSIONS]).astype(np.float32)
-        return embedded._replace(vectors=embedded.vectors * weights)
+        return Embedded(embedded.vectors * weights)

@@ -44,7 +44,7 @@ JUDGED = 5
 """Hits by which a list is judged: so many every search returns."""
 SMALL = 100
 """Candidates up to which a memory is small."""
-STANDS_OUT = 0.17
+STANDS_OUT = 0.15
 """By so much the best cosine of an answer lies above the median of the next four, in a small memory."""
 CERTAIN = 0.55
 """Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same."""
@@ -178,13 +178,13 @@ def name_relevances(items: Sequence[Finding], *, is_known: bool, best: float) ->
 
     Args:
         is_known: Whether the list they stand in answers the question: a hit of another one is weak.
-        best: The best score of that list. What scores much less is related only.
+        best: The best score of that list. What is not as good is related only.
     """
     if not is_known:
         return ["weak"] * len(items)
-    answers, least = set(map(id, answering(items))), _least_of_strong(best)
+    answers = set(map(id, answering(items)))
     return [
-        "weak" if item.score < best and id(item) not in answers else "related" if item.score < least else "strong"
+        "weak" if item.score < best and id(item) not in answers else "related" if item.score < best - GAP else "strong"
         for item in items
     ]
 

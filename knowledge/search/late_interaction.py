@@ -56,6 +56,8 @@ def weigh_words(words: Sequence[str], signs: NDArray[np.uint8], weights: Mapping
 
 def shares_of_words(words: Sequence[str], weights: Mapping[str, float]) -> NDArray[np.float32]:
     """Return how much each token that is a part of a word counts; together 1."""
+    # Where no text has any of the words, they all weigh nothing; and still their tokens have a meaning.
+    weights = weights if any(weights.values()) else dict.fromkeys(weights, 1.0)
     usual = fmean(weights.values()) if weights else 1.0
     # A word of another script is looked for by its parts, so it has no weight as a whole.
     counted = [weights.get(word, usual * (STOP_WORD if word.isascii() else 1)) for word in words if word]

