@@ -14,6 +14,7 @@ SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval",
 COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
 PEERS, COMPANY, SERVERS, SMALL, RERANKER, HOOKS = "peers", "company", "servers", "small", "reranker", "hooks"
+CHAINS = "chains"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -150,6 +151,12 @@ def _small() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {SMALL}`:", "", *small.measure(), ""])
 
 
+def _chains() -> str:
+    from benchmarks.retrieval import chains
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {CHAINS}`:", "", *chains.measure(), ""])
+
+
 def _reranker() -> str:
     from benchmarks.retrieval import reranked
 
@@ -274,6 +281,7 @@ _MEASURES = {
     TRIGGERS: _triggers,
     UNKNOWN: _unknown,
     SMALL: _small,
+    CHAINS: _chains,
     RERANKER: _reranker,
     HOOKS: _hooks,
     RETRIEVAL: _retrieval,

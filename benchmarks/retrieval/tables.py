@@ -56,9 +56,10 @@ def _end_of_lists(memory: Memory, corpus: Corpus) -> str:
     found, shown, wanted = list[float](), list[float](), list[float]()
     lengths, kept = list[int](), list[float]()
     for question in corpus.questions:
-        items = ask(memory, question, limit=DEPTH).items
+        answered = ask(memory, question, limit=DEPTH)
+        items = answered.items
         documents = [memory.documents.get((item.kind, item.source_id), "") for item in items]
-        first = documents[: count_strong(items, STATEMENTS)]
+        first = documents[: count_strong(answered, STATEMENTS)]
         lengths.append(len(first))
         found.append(_share(documents, question.answers, of=documents))
         shown.append(_share(first, question.answers, of=first))

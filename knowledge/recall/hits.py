@@ -142,7 +142,7 @@ def find(
         actor, query, things=things, is_narrowed=is_narrowed, project=project, then=then, limit=limit, offset=offset
     )
     is_known = is_answered(found)
-    shown = found.items[: count_strong(found.items, STATEMENTS)] if only_strong and not offset else found.items
+    shown = found.items[: count_strong(found, STATEMENTS)] if only_strong and not offset else found.items
     hits = hits_of(shown, actor, things, explain=explain, is_known=is_known)
     was_asked = not (offset or is_narrowed or is_known) and has_asked(actor, query)
     # The first page has already said it of all pages.

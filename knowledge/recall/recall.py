@@ -20,7 +20,7 @@ from knowledge.recall.hits import Hit, Hits, filters_of, find, has_asked, hits_o
 from knowledge.recall.question_periods import find_then, read_then, say_period
 from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import visible_things
-from knowledge.search.abstention import answering, best_score, is_answered, judge
+from knowledge.search.abstention import answering, best_score, is_answered, judge, next_steps
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_each
@@ -107,9 +107,13 @@ def recall(
     is_known = is_answered(everything)
     was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
     ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
+    second = next_steps(replace(everything, items=everything.items[:limit]))
+    known = {id(one) for one in ordered}
+    ordered += [one for one in second if id(one) not in known]
     first = episodes.hits if episodes else []
     others = _each_once(ordered, {(hit.kind, hit.id) for hit in first})
-    others = others if is_known or style == "detailed" else others[:NEAREST]
+    if not (is_known or style == "detailed"):
+        others = others[:NEAREST] + [one for one in others[NEAREST:] if one[0] in second]
     best = best_score(ordered)
     # What is not shown is counted, and not read.
     shown = hits_of([one for one, *_ in others[:limit]], actor, things, is_known=is_known, best=best)

@@ -17,6 +17,7 @@ from operator import mul
 from statistics import fmean, median
 
 from bigmind.text.languages import ENGLISH
+from bigmind.text.words import IDENTIFIER
 from knowledge.argument_types import Relevance
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.languages import language_of
@@ -38,6 +39,8 @@ Chosen on all shapes of `benchmarks/retrieval` at once: with longer texts in the
 recall."""
 CLEAR = 0.35
 """A score from which a statement is shown however good the best one is. Without it, facts that changed lost recall."""
+STEPS, SHORT_WORD = 2, 2
+"""Findings of a second step, and how many other findings a name may be in; letters of a word that is no name."""
 
 FEATURES = tuple(ON_TOPIC.weights)
 JUDGED = 5
@@ -122,8 +125,10 @@ def _names_something_unknown(found: Findings) -> bool:
     return unknown and language_of(found.text) == ENGLISH
 
 
-def count_strong(items: Sequence[Finding], statements: Collection[str]) -> int:
+def count_strong(found: Findings, statements: Collection[str]) -> int:
     """Return how many of the first findings are worth showing: those before one much weaker than the best.
+
+    A second step of the question is among them.
 
     Only a list of nothing but statements ends early, when the meaning of each is known: a page that is always filled
     tells ten beliefs where one matters. docs/benchmarks.md has what that brings and costs.
@@ -131,10 +136,38 @@ def count_strong(items: Sequence[Finding], statements: Collection[str]) -> int:
     Args:
         statements: The kinds of one sentence each.
     """
+    items = found.items
     if any(item.kind not in statements or item.vector is None for item in items):
         return len(items)
     least = _least_of_strong(best_score(items))
-    return next((number for number, item in enumerate(items) if item.score < least), len(items))
+    strong = next((number for number, item in enumerate(items) if item.score < least), len(items))
+    second = next_steps(found)
+    return max([strong, *(number for number, item in enumerate(items, start=1) if item in second)])
+
+
+def next_steps(found: Findings) -> list[Finding]:
+    """Return up to `STEPS` findings about what the first one names and the question does not.
+
+    Who leads the team that owns search takes two facts: the first one names the team, and the second says who leads it.
+    Only where words of the question are in none of the first: else it has said everything.
+    """
+    first, *others = found.items or [None]
+    if first is None or found.weights.keys() <= set(first.matched):
+        return []
+    asked = {word.casefold() for word in IDENTIFIER.findall(found.text)}
+    named = _names_in(first.text).keys() - asked
+    by_word: dict[str, list[Finding]] = {}
+    for item in others:
+        for word in named & _names_in(item.text).keys():
+            by_word.setdefault(word, []).append(item)
+    capitals = {word for item in found.items for word, is_name in _names_in(item.text).items() if is_name}
+    linked = [item for word, some in by_word.items() if word in capitals and len(some) <= STEPS for item in some]
+    return sorted({id(item): item for item in linked}.values(), key=lambda item: -item.score)[:STEPS]
+
+
+def _names_in(text: str) -> dict[str, bool]:
+    """Return the words of a text that are long enough for a name, and whether each is written like one."""
+    return {word.casefold(): word != word.casefold() for word in IDENTIFIER.findall(text) if len(word) > SHORT_WORD}
 
 
 def best_score(items: Iterable[Finding]) -> float:

@@ -201,3 +201,20 @@ def _structured(name, actor, query):
 def test_a_common_word_is_not_taken_for_a_misspelt_one():
     assert suggest_words("which do you use", names=["user", "users"], texts=["The user chose."]) == []
     assert suggest_words("which usser", names=["user"]) == ["user"]
+
+
+@BUILTIN
+def test_a_question_over_two_steps_shows_what_the_first_hit_names_too():
+    actor = make_actor()
+    steps = ["Search is owned by the Heron team.", "The Heron team is led by Tariq Aziz."]
+    others = ["Laptops are ordered in May.", "Backups go to tape.", "Lunch is at noon.", "Gloves are out of stock."]
+    for fact in steps + others:
+        make_fact(actor, fact)
+    embed_pending()
+
+    searched = semantic_search(actor, query="Who is the boss of those who own search?")
+    recalled = recall(actor, query="Who is the boss of those who own search?")
+
+    for found in (searched, recalled):
+        assert set(steps) <= {hit.excerpt for hit in found.items}
+    assert len(semantic_search(actor, query="Where do backups go to?").items) == 1
