@@ -128,7 +128,7 @@ def _company_items(entries: Sequence[CompanyRow], project: str, topics: Sequence
             shown=shown,
         )
         for entry, content, shown in zip(entries, contents, shorter, strict=True)
-        for elsewhere in [name_project(entry.project, project)]
+        for elsewhere in [name_project(entry.project, project) if entry.project not in {"", project} else ""]
     ]
 
 

@@ -79,7 +79,7 @@ CITED_READ = 200
 SESSIONS_READ = 50
 IN_PROGRESS, AMONG_LAST = "in progress", "among the last"
 SEVERAL = {"facts": FACT_PARTS, "standing": TASTE_AND_RULE}
-_BY_AGE, _MARKDOWN = attrgetter("started_at", "pk"), attrgetter("markdown")
+_BY_AGE, _MARKDOWN, _WHY = attrgetter("started_at", "pk"), attrgetter("markdown"), attrgetter("why")
 COUNTED = ("facts", "standing", "sessions", "hypotheses")
 
 SessionsShown = Annotated[int, Field(ge=0, le=50, description="Closed sessions to list. Default: as many as fit.")]
@@ -138,7 +138,7 @@ class Context:
     @property
     def closed_shown(self) -> int:
         """How many of the chosen sessions have ended."""
-        return [session.why for session in self.chosen["sessions"]].count(AMONG_LAST)
+        return [*map(_WHY, self.chosen["sessions"])].count(AMONG_LAST)
 
     @property
     def receipt(self) -> list[ReceiptLine]:

@@ -134,9 +134,10 @@ def _match_words(
     if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
         question = correct_question(question, misspelt)
         matched = match_words(words, units, synonyms=question.synonyms)
-    matches = []
-    for group in groups:
-        of_group = [one for unit, one in zip(units, matched, strict=True) if unit.group == group]
+    matches, by_group = [], [list[KeywordCandidates]() for _ in groups]
+    for unit, one in zip(units, matched, strict=True):
+        by_group[unit.group].append(one)
+    for of_group in by_group:
         counts = [one.counts for one in of_group if one.counts]
         in_all = [*map(sum, zip(*counts, strict=True))]
         missing = frozenset(_unknown(words, of_group)).difference(corrections)
@@ -162,12 +163,10 @@ def _compare_meaning(
 def _of_groups(
     units: Sequence[Unit], found: Sequence[Sequence[Candidate]], groups: range
 ) -> list[dict[int, Candidate]]:
-    return [
-        merge_candidates(
-            chain.from_iterable([some for unit, some in zip(units, found, strict=True) if unit.group == group])
-        )
-        for group in groups
-    ]
+    by_group = [list[Candidate]() for _ in groups]
+    for unit, some in zip(units, found, strict=True):
+        by_group[unit.group] += some
+    return [*map(merge_candidates, by_group)]
 
 
 def _unknown(words: Sequence[str], lookups: Sequence[KeywordCandidates]) -> list[str]:

@@ -142,6 +142,7 @@ def _search_alone(
         waiting = rankings[0].found.waiting
         searched = _count_passages(join_filters(each).roughly(question.scopes)) if waiting else 0
         terms = {word: alternatives(word, question.synonyms) for word in question.lexemes}
+        milliseconds = {step: round(seconds * 1000, 2) for step, seconds in rankings[0].seconds.items()}
         answers = []
         for number, ranking in enumerate(rankings):
             found, things = ranking.found, ranking.things[offset : offset + limit + following]
@@ -153,7 +154,7 @@ def _search_alone(
                     total=len(ranking.things),
                     fallback=bool(question.reason),
                     reason=question.reason,
-                    milliseconds={step: round(seconds * 1000, 2) for step, seconds in ranking.seconds.items()},
+                    milliseconds=milliseconds,
                     candidates=found.brought,
                     vector=question.vector,
                     space=question.space,

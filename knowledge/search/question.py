@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from uuid import UUID
 
 import structlog
@@ -48,7 +49,7 @@ class SearchQuestion:
     owner: UUID | None = None
     scopes: Sequence[Scope] = ()
 
-    @property
+    @cached_property
     def searched(self) -> Sql:
         """The condition that a passage is of a scope that is searched."""
         return of_scopes("passage", self.scopes)

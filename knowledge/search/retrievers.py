@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, filterfalse
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -225,6 +225,9 @@ class Unit:
         return self.few or not self.scope.indexed
 
 
+_BETWEEN = "\0"
+"""No text in PostgreSQL has it."""
+_QUOTED = str.maketrans({"\\": "\\\\", "'": "''", _BETWEEN: "' | '"})
 _BY_SCORE, _PASSAGE = attrgetter("score", "passage"), attrgetter("passage")
 
 
@@ -240,7 +243,7 @@ def units_of(filters: Filters, scopes: Sequence[Scope]) -> list[Unit]:
     units = []
     for group, kinds in enumerate(filters.groups or [filters.kinds]):
         for scope in scopes:
-            if of_scope := [kind for kind in kinds if is_shared(kind) is (scope.owner is None)]:
+            if of_scope := [*(filterfalse if scope.owner else filter)(is_shared, kinds)]:
                 narrowed = replace(filters, kinds=of_scope, groups=())
                 units.append(Unit(scope, narrowed, group, few=bool(scope.indexed) and narrowed.leave_few(scope)))
     return units
@@ -524,4 +527,4 @@ def alternatives(word: str, synonyms: Synonyms | None) -> list[str]:
 
 def any_of(lexemes: Sequence[str]) -> str:
     """Return a tsquery that matches any of these words. They are quoted, so that no word can be an operator."""
-    return " | ".join(["'{}'".format(lexeme.replace("\\", "\\\\").replace("'", "''")) for lexeme in lexemes])
+    return f"'{_BETWEEN.join(lexemes).translate(_QUOTED)}'"

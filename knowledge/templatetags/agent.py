@@ -21,6 +21,8 @@ register = template.Library()
 TITLE_TOKENS = 12
 LINE_CHARS = 240
 UNREVIEWED = "unreviewed"
+_WEAKNESS = {"weak": "weak"}
+"""The word for a hit that merely comes closest; of the others nothing is said."""
 CAUTION = "CAUTION: contains words that look like instructions"
 
 
@@ -104,7 +106,17 @@ def hit_label(hit: Any) -> Told:
     project = texts.quote(hit.project) if hit.project else ""
     stale = _say_stale(hit.freshness) if hit.freshness and not hit.approver else ""
     where = (session, alike, project, title, against)
-    return _label(handle, _weakness(hit), shown, reviewed, flag, iso_day(hit.created_at), hit.validity, stale, *where)
+    return _label(
+        handle,
+        _WEAKNESS.get(hit.relevance, ""),
+        shown,
+        reviewed,
+        flag,
+        iso_day(hit.created_at),
+        hit.validity,
+        stale,
+        *where,
+    )
 
 
 @register.filter
@@ -115,7 +127,7 @@ def entry_label(hit: Any) -> Told:
     flag, source, by = _flag(entry), _quote(entry.source_story), _by(entry.created_by)
     stale = _say_stale(entry.freshness)
     about = (entry.entry_type, by, UNREVIEWED, flag, iso_day(entry.updated_at), sure, stale, source)
-    return _label(f"entry:{entry.id}", _weakness(hit), *about)
+    return _label(f"entry:{entry.id}", _WEAKNESS.get(hit.relevance, ""), *about)
 
 
 @register.filter
@@ -128,17 +140,12 @@ def company_label(hit: Any) -> Told:
     source = f"from {texts.quote(entry.comes_from)}{since}" if entry.comes_from else ""
     flag, title = _flag(entry), _quote(entry.title)
     about = (entry.category, entry.freshness, by, flag, iso_day(entry.updated_at), source, title)
-    return _label(entry.handle, _weakness(hit), *about)
+    return _label(entry.handle, _WEAKNESS.get(hit.relevance, ""), *about)
 
 
 def _say_stale(freshness: str) -> str:
     """Say so of what rests on code that changed."""
     return {"stale": "stale: its code changed", "due": "verify it: its code changed"}.get(freshness, "")
-
-
-def _weakness(hit: Any) -> str:
-    """Return the word for a hit that merely comes closest; of the others nothing is said."""
-    return "weak" if hit.relevance == "weak" else ""
 
 
 def _flag(shared: Any) -> str:

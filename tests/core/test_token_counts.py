@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bigmind.text.common_words import is_common
-from bigmind.text.token_counts import COSTS, ELLIPSIS, PieceCosts, count_tokens, cut_to_tokens
+from bigmind.text.token_counts import COSTS, ELLIPSIS, PieceCosts, count_each, count_tokens, cut_each, cut_to_tokens
 
 REFERENCE = json.loads(Path(__file__).with_name("token_reference.json").read_text(encoding="utf-8"))
 PROSE = "Deploys to production happen on Tuesdays, before noon, and never on a Friday afternoon."
@@ -89,6 +89,17 @@ def test_a_cost_is_the_same_the_second_time():
     COSTS.clear()
 
     assert count_tokens(PROSE) == count_tokens(PROSE)
+
+
+@given(st.text(st.characters(max_codepoint=127), max_size=60))
+def test_no_sign_of_ascii_costs_more_than_a_token(text):
+    assert count_tokens(text) <= len(text)
+
+
+@given(st.lists(st.text(max_size=40), max_size=5), st.integers(0, 12))
+def test_several_texts_are_counted_and_cut_as_one_by_one(texts, budget):
+    assert count_each(texts) == [count_tokens(text) for text in texts]
+    assert cut_each(texts, budget) == [cut_to_tokens(text, budget) for text in texts]
 
 
 def test_a_text_that_fits_is_not_cut():

@@ -61,7 +61,7 @@ class KeptPlans:
         A statement that is asked for the second time becomes due.
         """
         values = tuple(map(parameters.__getitem__, statement.changing))
-        if (name := self._names.get(statement)) and _are_sendable(values):
+        if (name := self._names.get(statement)) and (int not in set(map(type, values)) or _are_sendable(values)):
             places = f" ({', '.join(['%s'] * len(values))})" if values else ""
             # `DatabaseWrapper.statements_before` looks for this at the beginning of what is sent.
             first = JOINS_IN_ORDER if statement.startswith(JOINS_IN_ORDER) else ""
