@@ -34,7 +34,7 @@ ACTS = ("is deployed by hand", "keeps its logs for a week", "listens on the seco
 PASSWORD = "correct horse battery"
 
 BUDGETS = {
-    "memory_store_fact": Cost(60, 600, 12),
+    "memory_store_fact": Cost(60, 450, 12),
     "memory_start_session": Cost(60, 950, 12),
     "memory_get_context": Cost(45, 650, 6),
     "memory_end_session": Cost(60, 600, 10),

@@ -72,7 +72,7 @@ class Operation:
         """The HTTP method of the REST route."""
         return self.route.partition(" ")[0]
 
-    @property
+    @cached_property
     def effect(self) -> Effect:
         """Whether it reads, writes or destroys: what the method says, unless the row says something else."""
         return self.other_effect or _EFFECT_OF_METHOD.get(self.method, Effect.WRITE)
@@ -82,7 +82,7 @@ class Operation:
         """The path of the REST route, below `/api/v1/`."""
         return self.route.partition(" ")[2]
 
-    @property
+    @cached_property
     def toolsets(self) -> frozenset[str]:
         """The toolsets of which a limited key needs one to call it."""
         return frozenset({self.toolset, "core"} if self.in_core or self.with_core else {self.toolset})
