@@ -1,9 +1,9 @@
 """What all tests share: a running server, and a database that is emptied after a test by little work."""
 
+import functools
 import gc
 import sys
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import httpx
@@ -13,6 +13,7 @@ import pytest
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.cache import cache
 from django.core.management import call_command
 from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
@@ -189,8 +190,24 @@ def _read_certificates_once() -> Iterator[None]:
     """Let all HTTP clients share one list of the authorities that they trust: reading it takes longer than a call."""
     with pytest.MonkeyPatch.context() as patch:
         for library in (httpx, httpx2):
-            patch.setattr(library._transports.default, "create_ssl_context", cache(library.create_ssl_context))
+            patch.setattr(
+                library._transports.default, "create_ssl_context", functools.cache(library.create_ssl_context)
+            )
         yield
+
+
+@pytest.fixture
+def in_a_team(settings: Any) -> None:
+    """Several people use this BigMind."""
+    settings.BIGMIND_MODE = "team"
+
+
+@pytest.fixture
+def nothing_cached() -> Iterator[None]:
+    """Nothing was counted or kept before, nor is afterwards."""
+    cache.clear()
+    yield
+    cache.clear()
 
 
 def _empty_database(tries: int = 3) -> None:

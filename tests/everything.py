@@ -2,7 +2,7 @@
 
 from uuid import uuid4
 
-from django.test import Client, override_settings
+from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
@@ -81,7 +81,7 @@ from knowledge.models import (
 from knowledge.people.instances import register_instance
 from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import browser_of, make_actor, make_agent, make_user
 from tests.knowledge.factories import make_reference
 
 
@@ -96,8 +96,7 @@ def make_one_of_everything() -> User:
         make_actor(user), app, scopes=["read"], challenge="c" * 43, redirect_uri="", resource="https://b.example/mcp"
     )
     invite(make_actor(admin=True), name="ada's friend")
-    browser = Client()
-    browser.force_login(user)
+    browser = browser_of(user)
     browser.get(reverse("keys"))
     count_try("ada", "192.0.2.7")
     tally_task("knowledge.tasks.embed_pending", seconds=0.1, scheduled=True, request_id="1")

@@ -39,6 +39,13 @@ def make_agent(user: User, client_name: str, *, host: str = "laptop") -> Actor:
     return Actor.of(user, agent=note_agent(user, client_name=client_name, client_version="1.0", host=host))
 
 
+def browser_of(user: User) -> Client:
+    """Return a browser in which somebody is signed in."""
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
 def rest_for_an_hour(browser: Client) -> None:
     """Let the sign-in of a browser be an hour ago, so that it no longer counts as a confirmation."""
     session = browser.session

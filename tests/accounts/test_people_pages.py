@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 
@@ -13,16 +12,11 @@ from accounts.people.users import role_matrix
 from accounts.sign_in.attempts import TRIES_OF_AN_ADDRESS, count_try
 from knowledge.memory.facts import store_fact
 from knowledge.models import Fact
-from tests.factories import make_actor, make_key, make_user, rest_for_an_hour
+from tests.factories import browser_of, make_actor, make_key, make_user, rest_for_an_hour
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_cached")]
 
 PASSWORD = "a horse, a battery, a staple"
-
-
-@pytest.fixture(autouse=True)
-def nothing_cached() -> None:
-    cache.clear()
 
 
 @pytest.fixture
@@ -37,9 +31,7 @@ def ada() -> User:
 
 @pytest.fixture
 def browser(root: User) -> Client:
-    client = Client()
-    client.force_login(root)
-    return client
+    return browser_of(root)
 
 
 def act(browser: Client, route: str, person: User, **said: str) -> Any:
@@ -149,8 +141,7 @@ def test_a_reset_takes_the_password_and_leads_to_a_new_one(browser: Client, ada:
     "route", ["person-role", "person-activate", "person-password", "person-second-factor", "person-delete", "invite"]
 )
 def test_what_opens_an_account_is_confirmed_by_an_admin_who_has_long_been_signed_in(ada: User, route: str) -> None:
-    browser = Client()
-    browser.force_login(make_user("root", role=Role.ADMIN, password=PASSWORD))
+    browser = browser_of(make_user("root", role=Role.ADMIN, password=PASSWORD))
     rest_for_an_hour(browser)
     told = {"role": "admin", "username": "ada"}
 
@@ -163,8 +154,7 @@ def test_what_opens_an_account_is_confirmed_by_an_admin_who_has_long_been_signed
 
 
 def test_the_django_admin_asks_for_that_as_well(ada: User) -> None:
-    browser = Client()
-    browser.force_login(make_user("root", role=Role.ADMIN, password=PASSWORD))
+    browser = browser_of(make_user("root", role=Role.ADMIN, password=PASSWORD))
     change = reverse("admin:accounts_user_change", args=[ada.pk])
     told = {"username": "ada", "role": "admin", "is_active": "on"}
     rest_for_an_hour(browser)

@@ -17,7 +17,7 @@ from knowledge.memory.upkeep import get_profile_url
 from knowledge.models import Session
 from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry
-from tests.factories import make_agent, make_user
+from tests.factories import browser_of, make_agent, make_user
 from tests.knowledge.factories import make_session
 
 
@@ -166,8 +166,7 @@ def test_the_owner_chooses_what_others_see(browser: Client, ada: User, client: C
     answer = browser.post(address, chosen, follow=True)
 
     assert "Saved." in answer.text
-    reader = Client()
-    reader.force_login(make_user("reader"))
+    reader = browser_of(make_user("reader"))
     page = reader.get("/u/ada/")
     assert "Wrote the first program" in page.text
     assert "engines" in page.text

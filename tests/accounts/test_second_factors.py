@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
@@ -24,17 +23,12 @@ from bigmind.core.errors import Invalid
 from curation.models import Delivery
 from curation.services.digests import send_digests
 from tests.accounts.codes import code_of, enrol, secret_on, with_second_factor
-from tests.factories import make_actor, make_key, make_user
+from tests.factories import browser_of, make_actor, make_key, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_cached")]
 
 PASSWORD = "a horse, a battery, a staple"
 CODE = "/sign-in/code/"
-
-
-@pytest.fixture(autouse=True)
-def nothing_cached() -> None:
-    cache.clear()
 
 
 @pytest.fixture
@@ -45,9 +39,7 @@ def ada() -> User:
 @pytest.fixture
 def browser(ada: User) -> Client:
     """A browser in which ada is signed in."""
-    client = Client()
-    client.force_login(ada)
-    return client
+    return browser_of(ada)
 
 
 def sign_in(**said: str) -> Client:
@@ -202,8 +194,7 @@ def test_after_ten_wrong_codes_even_the_right_one_has_to_wait_and_an_admin_lifts
     elsewhere.post(reverse("sign-in"), {"username": "ada", "password": PASSWORD})
 
     locked = elsewhere.post(CODE, {"code": code_of(enrolment.secret)})
-    root = Client()
-    root.force_login(make_user("root", role=Role.ADMIN))
+    root = browser_of(make_user("root", role=Role.ADMIN))
     seen = root.get(reverse("person", args=[ada.pk]))
     root.post(reverse("person-unlock", args=[ada.pk]))
     client.post(CODE, {"code": code_of(enrolment.secret)})
@@ -262,11 +253,9 @@ def test_it_is_removed_with_a_code_and_not_without(ada: User, browser: Client) -
 
 def test_an_admin_sees_who_has_one_and_resets_it_and_the_person_is_told(ada: User) -> None:
     with_second_factor(ada)
-    signed_in = Client()
-    signed_in.force_login(ada)
+    signed_in = browser_of(ada)
     signed_in.get(reverse("keys"))
-    root = Client()
-    root.force_login(make_user("root", role=Role.ADMIN, display_name="Root"))
+    root = browser_of(make_user("root", role=Role.ADMIN, display_name="Root"))
 
     people = root.get(reverse("people"))
     root.post(reverse("person-second-factor", args=[ada.pk]))
@@ -302,8 +291,7 @@ def test_the_letter_about_a_reset_comes_once_also_where_somebody_marked_it_as_se
 def test_nobody_else_may_reset_it_and_no_admin_their_own(ada: User, browser: Client) -> None:
     root = make_user("root", role=Role.ADMIN)
     with_second_factor(root)
-    admin = Client()
-    admin.force_login(root)
+    admin = browser_of(root)
 
     refused = browser.post(reverse("person-second-factor", args=[root.pk]))
     own = admin.post(reverse("person-second-factor", args=[root.pk]), follow=True)
@@ -337,8 +325,7 @@ def test_of_whom_it_is_demanded_can_do_nothing_else_in_the_browser(
     demanded: str, role: str, led: bool, settings: Any
 ) -> None:
     settings.REQUIRE_MFA = demanded
-    client = Client()
-    client.force_login(make_user(role=role))
+    client = browser_of(make_user(role=role))
 
     answers = [client.get(reverse(name)) for name in ("home", "keys", "notices", "connect")]
 
@@ -401,8 +388,7 @@ def test_a_code_is_right_after_the_secret_key_changed_while_the_one_before_is_a_
 
 def test_the_admin_shows_no_secret_and_takes_no_factor_away(ada: User) -> None:
     with_second_factor(ada)
-    root = Client()
-    root.force_login(make_user("root", role=Role.ADMIN))
+    root = browser_of(make_user("root", role=Role.ADMIN))
     row = Authenticator.objects.filter(type="totp").get()
 
     page = root.get(reverse("admin:mfa_authenticator_change", args=[row.pk]))

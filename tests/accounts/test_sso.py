@@ -8,7 +8,6 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse, reverse_lazy
 from pydantic import ValidationError
@@ -21,7 +20,7 @@ from tests.accounts.codes import with_second_factor
 from tests.accounts.provider import CLIENT_ID, CLIENT_SECRET, FORGED_KEY, OutsideProvider, outside_provider
 from tests.factories import make_actor, make_user
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_cached")]
 
 PASSWORD = "a horse, a battery, a staple"
 ADA = {
@@ -31,11 +30,6 @@ ADA = {
     "name": "Ada Lovelace",
     "preferred_username": "ada",
 }
-
-
-@pytest.fixture(autouse=True)
-def nothing_cached() -> None:
-    cache.clear()
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, expect, sync_playwright
 
 from accounts.models import User
+from tests.factories import browser_of
 
 # Playwright's synchronous interface keeps an event loop in this thread, where Django would not ask the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
@@ -175,6 +175,4 @@ def visits(windows: Windows, live_server: Any) -> Iterator[Visits]:
 
 
 def _session_of(user: User) -> str:
-    client = Client()
-    client.force_login(user)
-    return client.cookies[settings.SESSION_COOKIE_NAME].value
+    return browser_of(user).cookies[settings.SESSION_COOKIE_NAME].value

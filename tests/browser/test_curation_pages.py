@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from time import monotonic
-from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -23,7 +22,7 @@ from tests.browser.conftest import PATIENCE_MS, Visits
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor, make_agent, make_user
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_a_team")]
 
 RETRIES = """Every HTTP client retries a failed call **5 times**:
 
@@ -34,11 +33,6 @@ RETRIES = """Every HTTP client retries a failed call **5 times**:
 |---|---|
 | 503 | yes |
 """
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 @pytest.fixture

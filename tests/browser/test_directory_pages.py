@@ -1,7 +1,6 @@
 """The pages about people, in Chromium: for everyone to use, without a script, and showing what was chosen."""
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.urls import reverse
@@ -20,12 +19,7 @@ from tests.curation.factories import approved_entry
 from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_session
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture(autouse=True)
-def team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_a_team")]
 
 
 @pytest.fixture

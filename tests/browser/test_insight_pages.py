@@ -1,7 +1,5 @@
 """The pages of insights in a browser: for everyone, without scripts, and whatever was stored."""
 
-from typing import Any
-
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
@@ -21,14 +19,9 @@ from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact
 from tests.knowledge.factories import make_told_session as make_session
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_a_team")]
 
 QUESTION = "How do we rotate Kafka certificates?"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 def _company_in_use(text: str = "") -> User:

@@ -1,10 +1,8 @@
 """The knowledge base and the embedding pipeline in a browser: for everyone, without scripts, whatever was stored."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -20,7 +18,7 @@ from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_user
 from tests.knowledge.factories import make_fact
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_cached")]
 
 ROUTES = """# Route ordering in vercel.json
 
@@ -65,13 +63,6 @@ def _fill(author: Actor, text: str) -> list[str]:
         reverse("kb-edit", args=[entry.pk]),
         reverse("kb-delete", args=[parent.pk]),
     ]
-
-
-@pytest.fixture(autouse=True)
-def closed_circuit() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture

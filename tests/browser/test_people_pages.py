@@ -1,12 +1,11 @@
 """The pages of who is who, in Chromium: for everyone to use, without a script, and with nothing from elsewhere."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -25,16 +24,9 @@ from tests.browser.axe import findings
 from tests.browser.conftest import Visits
 from tests.factories import make_key, make_user
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_cached")]
 
 PASSWORD = "a horse, a battery, a staple"
-
-
-@pytest.fixture(autouse=True)
-def no_tries_yet() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture

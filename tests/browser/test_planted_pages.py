@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.core.cache import cache
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 from playwright.sync_api import Page, ViewportSize
@@ -21,7 +20,7 @@ from tests.everything import make_one_of_everything
 from tests.factories import make_user
 from tests.transports.routes import Route, routes
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("nothing_cached")]
 
 # What would act, or show somebody else who reads: none of it may be there, whether or not the policy stops it.
 ACTS = ", ".join(
@@ -42,13 +41,6 @@ LOOK = """acts => {
 A_PHONE: ViewportSize = {"width": 320, "height": 900}
 ROWS_OF_EACH = 2
 """In the long tests; what everybody runs looks at the first."""
-
-
-@pytest.fixture(autouse=True)
-def nothing_cached() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture

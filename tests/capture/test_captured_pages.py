@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,7 +17,7 @@ from knowledge.context.sessions import end_session
 from knowledge.memory.facts import store_fact
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, Passage, Session
 from tests.capture.hooking import HookedClient, choose_mode
-from tests.factories import make_actor
+from tests.factories import browser_of, make_actor
 from tests.knowledge.factories import make_fact
 from tests.lock_waits import wait_until_someone_waits
 
@@ -47,9 +46,7 @@ def claude(actor):
 
 @pytest.fixture
 def browser(actor):
-    browser = Client()
-    browser.force_login(actor.user)
-    return browser
+    return browser_of(actor.user)
 
 
 def _page(browser, route="captured-conversation"):
@@ -162,8 +159,7 @@ def test_of_two_folders_that_are_excluded_at_once_both_are(actor):
 
 
 def test_another_user_finds_no_such_conversation(claude):
-    stranger = Client()
-    stranger.force_login(make_actor().user)
+    stranger = browser_of(make_actor().user)
 
     for route in ("captured-conversation", "captured-forget", "captured-exclude"):
         assert stranger.post(reverse(route, args=[Conversation.objects.get().pk])).status_code in {404, 405}

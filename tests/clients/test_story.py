@@ -23,7 +23,7 @@ from tests.clients.dialects import Step
 from tests.clients.installed import ClaudeCode, Codex, GeminiCli, RealClient
 from tests.clients.model import ModelStandIn
 from tests.curation.factories import decide_at_latest
-from tests.factories import make_actor, make_key, make_user
+from tests.factories import browser_of, make_actor, make_key, make_user
 from tests.serving import Served, serving
 
 pytestmark = pytest.mark.clients
@@ -66,7 +66,7 @@ def test_a_mistake_becomes_a_warning_until_a_commit_makes_it_false_and_one_page_
     settings.BIGMIND_MODE = "team"
     cora, first = make_user("cora", role="curator", display_name="Cora"), make_key()
     keys = {kind: make_key() for kind in (ClaudeCode, Codex, GeminiCli)}
-    desk = _browser(cora)
+    desk = browser_of(cora)
     with ExitStack() as stack:
         served, process = stack.enter_context(serving(tmp_path / "log.txt", BIGMIND_MODE="team"))
         ada = _at_work(ClaudeCode, first, served, stack, tmp_path / "ada")
@@ -185,12 +185,6 @@ def _page(entry: CompanyEntry, more: str = "") -> str:
     return f"{reverse('company-entry', args=[entry.pk])}{more}"
 
 
-def _browser(user: User) -> Client:
-    browser = Client()
-    browser.force_login(user)
-    return browser
-
-
 def _set_level(desk: Client, entry: CompanyEntry, level: str, clients: Sequence[RealClient]) -> None:
     entry.refresh_from_db()
     sent = {"level": level, "team": "", "revision": entry.revision}
@@ -215,5 +209,5 @@ def _verify(folder: Path, served: Served) -> str:
 
 def _tell_story(user: User, entry: CompanyEntry) -> tuple[list[StoryStep], str]:
     """Return the steps that somebody reads, the first one first, and the page."""
-    page = _browser(user).get(_page(entry))
+    page = browser_of(user).get(_page(entry))
     return list(reversed(page.context["steps"])), page.text

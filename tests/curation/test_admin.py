@@ -13,7 +13,7 @@ from curation.models import Review
 from curation.proposals.proposals import revise_proposal
 from knowledge.models import CompanyEntry
 from tests.curation.factories import approved_entry, propose
-from tests.factories import make_actor, make_user
+from tests.factories import browser_of, make_actor, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -29,9 +29,7 @@ def admin() -> User:
 @pytest.fixture
 def browser(admin: User) -> Client:
     """The browser they are signed in with."""
-    client = Client()
-    client.force_login(admin)
-    return client
+    return browser_of(admin)
 
 
 def act(browser: Client, action: str, *entries: CompanyEntry, notes: str = "") -> Any:

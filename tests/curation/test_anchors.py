@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 import yaml
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -37,7 +36,7 @@ from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import CompanyEntry, Fact
 from tests.curation.company import Company, answering
 from tests.curation.factories import approved_entry, decide_at_latest
-from tests.factories import make_actor, make_key, make_user
+from tests.factories import browser_of, make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact
 
 ROOT = Path(__file__).parents[2]
@@ -333,9 +332,7 @@ def _told(actor: Actor, name: str, **arguments: Any) -> str:
 
 
 def _page_at(route: str, key: object, actor: Actor) -> str:
-    client = Client()
-    client.force_login(actor.user)
-    return client.get(reverse(route, args=[key])).text
+    return browser_of(actor.user).get(reverse(route, args=[key])).text
 
 
 def test_a_list_that_changes_while_it_is_read_is_read_once_more() -> None:
@@ -374,9 +371,7 @@ def _verify(**options: Any) -> str:
 
 
 def _page(entry: CompanyEntry) -> str:
-    client = Client()
-    client.force_login(make_user())
-    return client.get(reverse("company-entry", args=[entry.pk])).text
+    return browser_of(make_user()).get(reverse("company-entry", args=[entry.pk])).text
 
 
 def _commit(folder: Path, text: str) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from mcp import types
@@ -40,7 +39,7 @@ from knowledge.models import CompanyCopy, CompanyEntry, CompanyServer, Dispatch,
 from tests.curation.company import Company, answering, as_entry
 from tests.curation.factories import decide_at_latest
 from tests.dribbling import dribbling
-from tests.factories import make_agent, make_user
+from tests.factories import browser_of, make_agent, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -570,8 +569,7 @@ def test_the_page_says_how_the_connection_is_and_what_waits(company: Company, ad
     proposing(ada)
     company.is_away = True
     sync_now()
-    browser = Client()
-    browser.force_login(ada.user)
+    browser = browser_of(ada.user)
 
     page = browser.get(reverse("company-server")).content.decode()
 
@@ -584,8 +582,7 @@ def test_try_now_lets_the_worker_ask_before_its_time(company: Company, ada: Acto
     company.is_away = True
     sync_now()
     company.is_away = False
-    browser = Client()
-    browser.force_login(ada.user)
+    browser = browser_of(ada.user)
 
     browser.post(reverse("company-server-try"))
 

@@ -10,12 +10,7 @@ from knowledge.models import CompanyEntry
 from tests.curation.factories import approved_entry, propose
 from tests.factories import make_actor
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings) -> None:
-    settings.BIGMIND_MODE = "team"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 
 def _waited(entry: CompanyEntry, hours: float) -> CompanyEntry:

@@ -6,7 +6,6 @@ from inspect import signature
 from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -26,7 +25,7 @@ from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, HookEvent, Kind, Receipt, ReceiptText
 from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry, propose
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import browser_of, make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact, make_hypothesis
 
 pytestmark = pytest.mark.django_db
@@ -83,8 +82,7 @@ def curator() -> Actor:
 
 
 def pages(user: Actor, entry: CompanyEntry, *routes: str) -> str:
-    client = Client()
-    client.force_login(user.user)
+    client = browser_of(user.user)
     answers = [client.get(reverse(route, args=[entry.pk])) for route in routes or ("curation-entry", "company-entry")]
     assert [answer.status_code for answer in answers] == [200] * len(answers)
     return "\n".join(answer.text for answer in answers)
@@ -329,8 +327,7 @@ def test_hostile_lines_are_shown_and_never_run(proposer: Actor, curator: Actor) 
 
 
 def test_the_person_agrees_on_the_page_of_their_sharing_and_takes_it_back_there(proposer: Actor) -> None:
-    client = Client()
-    client.force_login(proposer.user)
+    client = browser_of(proposer.user)
     address = reverse("profile-sharing", args=["ada"])
     before = client.get(address).context["form"].initial["curators_see_told"]
 

@@ -19,12 +19,7 @@ from knowledge.models import AmbiguousName, App, AppEntity, AppRun, AppTable, Ap
 from knowledge.parsers.separate_process import ProcessBudget
 from tests.factories import make_actor
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings):
-    settings.BIGMIND_MODE = "team"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 
 def _learn(app="CRM", rows=("Elicit",)):

@@ -19,13 +19,8 @@ from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, P
 from tests.factories import make_actor
 from tests.lock_waits import wait_until_someone_waits
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 FIELDS = {"Name": {"type": "string", "primary": True}, "Status": {"type": "options", "values": ["Active", "Lead"]}}
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings):
-    settings.BIGMIND_MODE = "team"
 
 
 def _row(name, row_id="ro_1", table="Clients", **more):

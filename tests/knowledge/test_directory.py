@@ -24,14 +24,9 @@ from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_session
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 ALL = list(ProfileSection)
-
-
-@pytest.fixture(autouse=True)
-def team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 @pytest.fixture

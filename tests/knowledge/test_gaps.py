@@ -4,7 +4,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -31,19 +30,14 @@ from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.passages import erase_passages
 from knowledge.tasks import embed_pending as embed_pending_task
 from tests.curation.factories import approved_entry
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import browser_of, make_actor, make_agent, make_user
 from tests.knowledge.factories import make_chunk, make_fact
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 _PER_REQUEST = re.compile(r'csrfmiddlewaretoken" value="[^"]*"|nonce="[^"]*"|\d+ seconds? ago')
 _NUMBERS = re.compile(r"\d+")
 QUESTION = "How do we rotate the Kafka certificates?"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 def _agent() -> Actor:
@@ -363,8 +357,7 @@ def test_the_admin_shows_neither_the_words_nor_who_asked():
     _ask(_agent(), "How do we rotate the Kafka certificates for Zanzibar?")
     _asked_by(2, "How do we rotate the Kafka certificates for Zanzibar?")
     admin = make_actor(admin=True)
-    client = Client()
-    client.force_login(admin.user)
+    client = browser_of(admin.user)
     question = UnansweredQuestion.objects.first()
 
     pages = [

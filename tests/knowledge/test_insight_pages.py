@@ -1,7 +1,6 @@
 """The pages of insights: what they show, to whom, and in how many queries."""
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Call, Role
@@ -9,23 +8,12 @@ from knowledge.context.sessions import end_session, start_session
 from knowledge.models import Gap, UnansweredQuestion
 from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry
-from tests.factories import make_agent, make_user
+from tests.factories import browser_of, make_agent, make_user
 from tests.knowledge.factories import make_fact
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 QUESTION = "How do we rotate the Kafka certificates?"
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings) -> None:
-    settings.BIGMIND_MODE = "team"
-
-
-def _signed_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def _use(name: str = "claude-code", *, username: str = ""):
@@ -44,7 +32,7 @@ def _use(name: str = "claude-code", *, username: str = ""):
 def test_a_person_sees_their_use_and_how_the_estimate_is_made():
     agent = _use()
 
-    page = _signed_in(agent.user).get(reverse("insights"))
+    page = browser_of(agent.user).get(reverse("insights"))
 
     assert page.status_code == 200
     assert "How look-ups saved are estimated" in page.text
@@ -54,14 +42,14 @@ def test_a_person_sees_their_use_and_how_the_estimate_is_made():
 
 
 def test_a_person_without_use_is_shown_the_way():
-    page = _signed_in(make_user()).get(reverse("insights"))
+    page = browser_of(make_user()).get(reverse("insights"))
 
     assert "No calls in these days" in page.text
 
 
 def test_nobody_but_admins_learns_who_used_what():
     _use("a-secret-client", username="lovelace")
-    readers = [_signed_in(make_user(role=role)) for role in (Role.MEMBER, Role.CURATOR)]
+    readers = [browser_of(make_user(role=role)) for role in (Role.MEMBER, Role.CURATOR)]
 
     for reader in readers:
         before = reader.get(reverse("insights"), {"whose": "everybody"}).text
@@ -82,14 +70,14 @@ def test_nobody_but_admins_learns_who_used_what():
 def test_admins_see_all_agents_with_their_owners():
     _use("cursor-vscode", username="ada")
 
-    page = _signed_in(make_user(role=Role.ADMIN)).get(reverse("insights"), {"whose": "everybody"})
+    page = browser_of(make_user(role=Role.ADMIN)).get(reverse("insights"), {"whose": "everybody"})
 
     assert "cursor-vscode" in page.text
     assert "<td>ada</td>" in page.text
 
 
 def test_a_range_that_does_not_exist_is_refused_in_words():
-    page = _signed_in(make_user()).get(reverse("insights"), {"days": "365"})
+    page = browser_of(make_user()).get(reverse("insights"), {"days": "365"})
 
     assert page.status_code == 200
     assert "90" in page.text
@@ -101,7 +89,7 @@ def test_the_pages_take_few_queries_whatever_there_is(django_assert_max_num_quer
         _use(f"client-{number}")
 
     for role in (Role.MEMBER, Role.ADMIN):
-        client = _signed_in(make_user(role=role))
+        client = browser_of(make_user(role=role))
         client.get(reverse("insights"))  # the first page of a sign-in also notes the browser
 
         for route in ("insights", "insights-knowledge", "insights-curation", "insights-gaps"):
@@ -114,20 +102,20 @@ def test_questions_of_one_person_are_on_no_page_of_another():
     _use()
 
     for user in (make_user(), make_user(role=Role.CURATOR), make_user(role=Role.ADMIN)):
-        page = _signed_in(user).get(reverse("insights-gaps"))
+        page = browser_of(user).get(reverse("insights-gaps"))
         assert "Kafka" not in page.text
 
 
 def test_a_question_leads_to_a_draft():
     agent = _use()
 
-    page = _signed_in(agent.user).get(reverse("insights-gaps"))
+    page = browser_of(agent.user).get(reverse("insights-gaps"))
 
     assert QUESTION in page.text
     assert "company/propose/?title=How+do+we+rotate" in page.text
-    draft = _signed_in(agent.user).get(reverse("kb-new"), {"content": f"# {QUESTION}"})
+    draft = browser_of(agent.user).get(reverse("kb-new"), {"content": f"# {QUESTION}"})
     assert f"# {QUESTION}" in draft.text
-    proposal = _signed_in(agent.user).get(reverse("company-propose"), {"title": QUESTION})
+    proposal = browser_of(agent.user).get(reverse("company-propose"), {"title": QUESTION})
     assert f'value="{QUESTION}"' in proposal.text
 
 
@@ -135,7 +123,7 @@ def test_a_person_forgets_a_question_of_theirs():
     agent = _use()
     question = UnansweredQuestion.objects.get()
 
-    page = _signed_in(agent.user).post(reverse("insights-question-forget", args=[question.pk]), follow=True)
+    page = browser_of(agent.user).post(reverse("insights-question-forget", args=[question.pk]), follow=True)
 
     assert "Forgotten" in page.text
     assert not UnansweredQuestion.objects.exists()
@@ -145,7 +133,7 @@ def test_a_foreign_question_is_answered_like_none():
     _use()
     question = UnansweredQuestion.objects.get()
 
-    page = _signed_in(make_user()).post(reverse("insights-question-forget", args=[question.pk]))
+    page = browser_of(make_user()).post(reverse("insights-question-forget", args=[question.pk]))
 
     assert page.status_code == 404
     assert UnansweredQuestion.objects.exists()
@@ -156,7 +144,7 @@ def test_a_curator_settles_what_three_people_asked():
         _use()
     gap = Gap.objects.get()
 
-    page = _signed_in(make_user(role=Role.CURATOR)).post(
+    page = browser_of(make_user(role=Role.CURATOR)).post(
         reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"}, follow=True
     )
 
@@ -169,7 +157,7 @@ def test_a_member_does_not():
     agent = _use()
     gap = Gap.objects.get()
 
-    page = _signed_in(agent.user).post(reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"})
+    page = browser_of(agent.user).post(reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"})
 
     assert page.status_code == 403
 
@@ -179,7 +167,7 @@ def test_the_page_of_a_session_shows_its_receipt():
     fact = make_fact(agent, "Prefers pytest.")
     session = start_session(agent).session
 
-    page = _signed_in(agent.user).get(reverse("memory-session", args=[session.pk]))
+    page = browser_of(agent.user).get(reverse("memory-session", args=[session.pk]))
 
     assert "What it was told at its start" in page.text
     assert f"[{entry.handle}] Health checks" in page.text

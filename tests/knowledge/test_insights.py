@@ -21,7 +21,7 @@ from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_agent, make_user
 from tests.knowledge.factories import make_fact
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 MANY_CALLS = """
 INSERT INTO accounts_call (user_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at)
@@ -30,11 +30,6 @@ SELECT (%s::uuid[])[1 + number %% 5], %s, 'operation_' || number %% 60, 'mcp',
     number %% 500, number %% 900, '', now() - interval '1 second' * (number * 20)
 FROM generate_series(1, %s) AS number
 """
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 def _called(actor: Actor, operation: str = "memory_list_facts", *, outcome: str = "ok", took: float = 10, **said):

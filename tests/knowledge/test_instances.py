@@ -21,14 +21,9 @@ from knowledge.people.directory import list_directory
 from knowledge.people.instances import MOST_EACH, Registration, forget_instance, list_instances, register_instance
 from knowledge.people.people_index import change_sharing
 from tests.curation.factories import approved_entry, decide_at_latest, propose
-from tests.factories import make_actor, make_user
+from tests.factories import browser_of, make_actor, make_user
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 
 def reporting(actor: Actor | None = None, **said: Any) -> Registration:
@@ -143,8 +138,7 @@ def test_the_directory_shows_and_counts_what_is_shared() -> None:
 
 def test_the_page_of_the_directory_says_who_is_online() -> None:
     reporting(sharing(ProfileSection.WHO, ProfileSection.AGENTS), name="ada's laptop", version="1.4")
-    browser = Client()
-    browser.force_login(make_user())
+    browser = browser_of(make_user())
 
     page = browser.get(reverse("directory")).content.decode()
 

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.core.cache import cache
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,16 +14,9 @@ from knowledge.search.passages import Indexed, index_new
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_facts
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_cached")]
 
 REFUSED = "The embedding endpoint answered 413: it does not take these texts."
-
-
-@pytest.fixture(autouse=True)
-def closed_circuit():
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture

@@ -24,12 +24,7 @@ from tests.curation.factories import approved_entry, decide_at_latest
 from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_company, make_fact, make_facts, make_session
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings) -> None:
-    settings.BIGMIND_MODE = "team"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 
 def _ranked() -> list[int]:

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,7 +12,7 @@ from knowledge.memory.hypotheses import resolve_hypothesis
 from knowledge.memory.timeline import see_timeline
 from knowledge.models import Fact
 from tests.curation.factories import approved_entry
-from tests.factories import make_actor
+from tests.factories import browser_of, make_actor
 from tests.knowledge.factories import make_fact, make_facts, make_hypothesis, make_note, make_session
 
 pytestmark = pytest.mark.django_db
@@ -79,8 +78,7 @@ def test_what_was_archived_is_not_on_it():
 def test_what_cannot_be_asked_is_said_on_the_page(asked: str):
     actor = make_actor()
     make_fact(actor)
-    client = Client()
-    client.force_login(actor.user)
+    client = browser_of(actor.user)
 
     assert client.get(f"{reverse('memory-timeline')}?{asked}").status_code == 200
 
@@ -91,8 +89,7 @@ def test_the_page_takes_few_queries(django_assert_max_num_queries):
         make_fact(actor, f"Fact {number}.", project="billing")
         make_session(actor)
     approved_entry(actor)
-    client = Client()
-    client.force_login(actor.user)
+    client = browser_of(actor.user)
     client.get(reverse("memory-timeline"))
 
     with django_assert_max_num_queries(12):

@@ -14,7 +14,6 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.test import Client
 from django.urls import reverse
 from django.utils import translation
 from pydantic import SecretStr
@@ -64,7 +63,7 @@ from tests.curation.factories import approved_entry, propose
 from tests.curation.scanning import places_of
 from tests.curation.test_history import past_the_guard
 from tests.everything import make_one_of_everything
-from tests.factories import make_actor, make_agent, make_key, make_user
+from tests.factories import browser_of, make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_chunk, make_fact, make_note
 from tests.redis_server import RedisServer
 from tests.transports.isolation import (
@@ -168,8 +167,7 @@ def test_every_operation_page_and_hook_still_answers_after_a_text_was_removed_ev
     Fact.objects.update(triggers=[f"path: {PRIVATE}/*", "path: a/*"], anchors=[f"{PRIVATE}.py:f", "a.py:f"])
     for text in (PRIVATE, SHARED):
         scrub_text(None, text=text, why="leaked")
-    browser = Client()
-    browser.force_login(User.objects.get(pk=actor.user.pk))
+    browser = browser_of(User.objects.get(pk=actor.user.pk))
 
     asked = [
         (name, sent)
@@ -436,8 +434,7 @@ def test_a_person_removes_it_from_their_own_memory_and_from_no_other():
     make_fact(ada, f"The gate opens with {SECRET}.")
     make_fact(bob, f"The door opens with {SECRET}.")
     add_entry(bob, content=f"Doors: {SECRET}", entry_type="fact")
-    client = Client()
-    client.force_login(ada.user)
+    client = browser_of(ada.user)
 
     shown = client.post(reverse("scrub"), {"text": SECRET, "why": "mine", "where": "everywhere", "do": "preview"})
     done = client.post(reverse("scrub"), {"text": SECRET, "why": "not to keep", "do": "remove"}, follow=True)

@@ -11,9 +11,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 from django.conf import settings
-from django.test import Client
 
 from accounts.models import User
+from tests.factories import browser_of
 from tests.serving import Served
 
 REDIRECT = "http://127.0.0.1:8765/back"
@@ -34,8 +34,7 @@ class Browser:
     http: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        client = Client()
-        client.force_login(self.user)
+        client = browser_of(self.user)
         session = client.cookies[settings.SESSION_COOKIE_NAME].value
         self.http = httpx.Client(base_url=self.served.url, cookies={settings.SESSION_COOKIE_NAME: session})
 

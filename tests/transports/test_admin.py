@@ -34,7 +34,7 @@ from knowledge.models import (
     Summary,
 )
 from tests.everything import make_one_of_everything
-from tests.factories import make_user
+from tests.factories import browser_of, make_user
 from tests.worlds import keep_world
 
 pytestmark = pytest.mark.django_db
@@ -46,18 +46,14 @@ OURS = [model for label in ("accounts", "knowledge", "curation") for model in ap
 @pytest.fixture
 def browser() -> Client:
     """An admin who is signed in."""
-    client = Client()
-    client.force_login(make_user("root", role=Role.ADMIN))
-    return client
+    return browser_of(make_user("root", role=Role.ADMIN))
 
 
 @pytest.fixture
 def curator(one_of_everything: None, monkeypatch: pytest.MonkeyPatch) -> Client:
     """A curator who is signed in, and is refused without the page that says so: to write it takes most of the time."""
     monkeypatch.setattr("bigmind.urls.handler403", lambda request, exception: HttpResponse(status=403))
-    client = Client()
-    client.force_login(make_user(role=Role.CURATOR))
-    return client
+    return browser_of(make_user(role=Role.CURATOR))
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +78,7 @@ def test_every_model_is_there() -> None:
 
 
 def test_members_do_not_enter() -> None:
-    client = Client()
-    client.force_login(make_user(role=Role.MEMBER))
+    client = browser_of(make_user(role=Role.MEMBER))
 
     response = client.get("/admin/", follow=True)
 

@@ -13,12 +13,11 @@ import httpx
 import psutil
 import pytest
 from django.conf import settings
-from django.test import Client
 
 from knowledge.models import Chunk, Session
 from tests.capture.hooking import choose_mode
 from tests.copies import Copied, serving_copy
-from tests.factories import make_key, make_user
+from tests.factories import browser_of, make_key, make_user
 from tests.half_open import attacking
 from tests.half_open import connect as half_open
 from tests.serving import Served, end_its_database_sessions
@@ -265,8 +264,7 @@ def test_a_key_opens_the_way_for_a_large_body(hurried):
 
 def test_a_session_does_not_stand_for_the_key_of_a_hook(hurried):
     served, _ = hurried
-    browser = Client()
-    browser.force_login(make_user())
+    browser = browser_of(make_user())
     cookie = f"{settings.SESSION_COOKIE_NAME}={browser.cookies[settings.SESSION_COOKIE_NAME].value}"
     head = f"POST /hooks/codex/ HTTP/1.1\nHost: HOST\nCookie: {cookie}\nContent-Length: 900000\n\n"
     with connect(served, head) as connection:

@@ -14,7 +14,7 @@ from accounts.sign_in.discovery import check_provider
 from tests.accounts.provider import OutsideProvider
 from tests.accounts.test_sso import ADA, go_there, invited, provider
 from tests.curation.test_notices import Hook, hook
-from tests.factories import make_user
+from tests.factories import browser_of, make_user
 
 __all__ = ["hook", "provider"]
 
@@ -74,8 +74,7 @@ def test_the_embedder_and_the_company_server(admin: Client) -> None:
 
 
 def test_tests_are_for_admins_and_not_without_end(admin: Client) -> None:
-    curator = Client()
-    curator.force_login(make_user(role="curator"))
+    curator = browser_of(make_user(role="curator"))
     addresses = [reverse("system-tests"), reverse("sso-set-up"), reverse("sso-test")]
 
     assert [curator.get(address).status_code for address in addresses] == [403, 403, 403]

@@ -16,7 +16,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from accounts.actor import Actor
 from accounts.models import Role
 from bigmind.web.forms import OperationForm
-from tests.factories import make_actor, make_user
+from tests.factories import browser_of, make_actor, make_user
 from tests.transports.isolation import approve_company_knowledge, ids_in_addresses, own_everything, share_entries
 from tests.transports.routes import Route, routes
 from tests.worlds import keep_world
@@ -106,8 +106,7 @@ def test_no_page_breaks_at_what_a_form_or_an_address_says(values: list[str], wor
 
 @pytest.mark.parametrize("field", ["name", "public_key", "app", "client", "next"])
 def test_a_nul_is_refused_by_every_page_that_reads_a_field_without_a_form(field: str, world: World) -> None:
-    browser = Client()
-    browser.force_login(world.owner)
+    browser = browser_of(world.owner)
     wanted = ("address-unlock", "captured", "apps-default", "embeddings-stop", "keys")
 
     statuses = {

@@ -28,7 +28,7 @@ from tests.transports.isolation import (
 )
 from tests.worlds import keep_world, undone
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 STRANGERS = {
     "another member": lambda: make_actor(),
@@ -45,11 +45,6 @@ SHARED_AND_CHANGED = ("kb_update", "kb_delete")
 TOLD_TO_THE_CALLER = [name for name in OF_THE_CALLER if CATALOGUE[name].effect is Effect.READ] + ["memory_vacuum"]
 # What differs from one moment to the next, whoever owns what.
 PASSING = ("exported_at", "database_bytes", "before")
-
-
-@pytest.fixture(autouse=True)
-def _in_a_team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ from devtools.sentences import sentences, words_of_tables
 from tests.browser.fernwood import make_fernwood
 from tests.browser.test_pictures import _addresses
 from tests.curation.factories import decide_at_latest, propose
-from tests.factories import make_actor, make_key
+from tests.factories import browser_of, make_actor, make_key
 from tests.knowledge.factories import make_fact
 
 ROOT = Path(__file__).parents[2]
@@ -164,8 +164,7 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_text_of_a_page_is_left_out(settings: Any, brackets: None) -> None:
     settings.BIGMIND_MODE = "team"
     fernwood = make_fernwood()
-    browser = Client()
-    browser.force_login(fernwood["priya"])
+    browser = browser_of(fernwood["priya"])
     stored = _stored_words()
 
     left_out = {
@@ -373,9 +372,7 @@ def german(user: User) -> Client:
     """Return a browser in which this person reads German."""
     user.language = "de"
     user.save()
-    browser = Client()
-    browser.force_login(user)
-    return browser
+    return browser_of(user)
 
 
 @pytest.mark.django_db

@@ -22,11 +22,11 @@ from bigmind.web.admin import ReadOnlyAdmin
 from curation.models import Delivery
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Passage, Session, Summary
 from tests.everything import make_one_of_everything
-from tests.factories import make_actor, make_user
+from tests.factories import browser_of, make_actor, make_user
 from tests.knowledge.factories import make_fact
 from tests.worlds import keep_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 
 MARKER = "zqx7"
 OURS = [model for label in ("accounts", "knowledge", "curation") for model in apps.get_app_config(label).get_models()]
@@ -52,11 +52,6 @@ NOT_PRIVATE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def _a_team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
-
-
 @pytest.fixture(scope="module")
 def world(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Client]:
     """An admin's browser, and Ada's memory with one row of every model, and the marker in every text of it."""
@@ -75,13 +70,7 @@ def root() -> User:
 @pytest.fixture
 def browser(root: User) -> Client:
     """The admin's browser."""
-    return _browser_of(root)
-
-
-def _browser_of(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
+    return browser_of(root)
 
 
 def _plant_everywhere() -> Client:
@@ -91,7 +80,7 @@ def _plant_everywhere() -> Client:
         owned = model._default_manager.exclude(**{model.owned_by: None})
         for name in model.private_texts():
             owned.update(**{name: _planted(model._meta.get_field(name))})
-    return _browser_of(make_user(role=Role.ADMIN))
+    return browser_of(make_user(role=Role.ADMIN))
 
 
 def _planted(field: Any) -> Any:

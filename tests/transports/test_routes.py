@@ -11,7 +11,7 @@ from django.test import Client, override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from accounts.models import User
-from tests.factories import make_actor, make_user
+from tests.factories import browser_of, make_actor, make_user
 from tests.transports.isolation import (
     SECRET,
     Owned,
@@ -24,16 +24,11 @@ from tests.transports.isolation import (
 from tests.transports.routes import ADMINS, ANYONE, CURATORS, MEMBERS, OWNER, RULES, Route, routes
 from tests.worlds import keep_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 NOT_THIS_WAY = 405
 
 Stored = list[tuple[Any, ...]]
 Ids = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def _a_team(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +85,7 @@ def test_a_curator_is_refused_what_is_for_admins(ids: Ids, before: Stored) -> No
 
 
 def test_what_is_for_members_shows_another_member_nothing_private(ids: Ids) -> None:
-    member = _signed_in(make_user())
+    member = browser_of(make_user())
 
     for name in RULES[MEMBERS]:
         for method in ("GET", "POST"):
@@ -101,7 +96,7 @@ def test_what_is_for_members_shows_another_member_nothing_private(ids: Ids) -> N
 
 
 def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(ids: Ids) -> None:
-    member = _signed_in(make_user())
+    member = browser_of(make_user())
 
     for name in RULES[OWNER]:
         answers = [_without_ids(_asked(member, "GET", routes()[name], in_it)[1]) for in_it in (ids, _nobodys(ids))]
@@ -110,7 +105,7 @@ def test_what_somebody_else_owns_is_answered_as_what_nobody_owns(ids: Ids) -> No
 
 
 def _is_refused(user: User, names: tuple[str, ...], refusal: int, ids: Ids, before: Stored) -> None:
-    visitor = _signed_in(user)
+    visitor = browser_of(user)
     for name in names:
         # What a page lets somebody do is what counts; many only take one of the two methods.
         status, content, _, changed = _asked(visitor, "POST", routes()[name], ids, before)
@@ -120,12 +115,6 @@ def _is_refused(user: User, names: tuple[str, ...], refusal: int, ids: Ids, befo
         assert status == refusal, name
         assert SECRET.encode() not in content, name
         assert not changed, name
-
-
-def _signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def _asked(

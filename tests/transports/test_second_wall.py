@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 from django.apps import apps
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.test import Client
 
 from accounts.models import User
 from bigmind.database.fixed_queries import FixedQuery
@@ -19,7 +18,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
 from knowledge.search.indexes import scope_of_owner
-from tests.factories import make_actor, make_user
+from tests.factories import browser_of, make_actor, make_user
 from tests.transports.isolation import SECRET, own_everything
 
 pytestmark = pytest.mark.django_db
@@ -101,8 +100,7 @@ def test_a_search_that_asks_in_someone_elses_scope_still_shows_nothing_of_theirs
 
 def test_a_page_that_forgets_whose_rows_it_reads_still_shows_only_ones_own(no_first_wall):
     own_everything(make_actor())
-    browser = Client()
-    browser.force_login(make_user())
+    browser = browser_of(make_user())
 
     page = browser.get("/memory/facts/").content.decode()
 

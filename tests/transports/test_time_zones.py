@@ -23,7 +23,7 @@ from knowledge.context.sessions import end_session, start_session
 from knowledge.memory.facts import store_fact
 from knowledge.models import Fact, Hypothesis, Session
 from tests.capture.hooking import HookedClient
-from tests.factories import make_actor, make_key, make_user
+from tests.factories import browser_of, make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact
 from tests.serving import Served
 from tests.transports.mcp_wire import Wire, text_of
@@ -81,8 +81,7 @@ def test_pages_of_the_memory_are_dated_by_the_calendar_of_the_person(zone: str) 
     person, (moment, day) = make_person(), STORED[zone]
     _put_everything_at(moment)
     User.objects.update(time_zone=zone)
-    browser = Client()
-    browser.force_login(person.actor.user)
+    browser = browser_of(person.actor.user)
 
     routes = ["memory", "memory-facts", "memory-sessions", "memory-timeline", "memory-hypotheses", "memory-notes"]
     pages = {
@@ -168,9 +167,7 @@ def _ask(user: User, door: str, question: str) -> str:
         case "rest":
             headers = {"Authorization": f"Bearer {key.text}"}
             return Client().get("/api/v1/recall/", {"query": question}, headers=headers).text
-    browser = Client()
-    browser.force_login(user)
-    return browser.get(reverse("memory"), {"q": question}).text
+    return browser_of(user).get(reverse("memory"), {"q": question}).text
 
 
 def test_a_date_in_words_is_a_day_of_the_person(late: tuple[User, datetime]) -> None:

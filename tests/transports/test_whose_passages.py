@@ -4,7 +4,6 @@ import re
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from accounts.actor import Actor
@@ -12,7 +11,7 @@ from accounts.models import User
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from knowledge.indexing.embedding import embed_pending
-from tests.factories import make_actor
+from tests.factories import browser_of, make_actor
 from tests.transports.isolation import SHARED, approve_company_knowledge, own_everything, share_entries
 
 pytestmark = pytest.mark.django_db
@@ -50,8 +49,7 @@ def test_an_operation_that_searches_what_is_shared_asks_for_nothing_of_ones_own(
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_that_searches_what_is_shared_asks_for_nothing_of_ones_own(somebody: Actor, page: str) -> None:
-    browser = Client()
-    browser.force_login(somebody.user)
+    browser = browser_of(somebody.user)
 
     with CaptureQueriesContext(connection) as queries:
         answer = browser.get(page, {"query": SHARED})

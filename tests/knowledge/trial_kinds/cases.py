@@ -9,7 +9,6 @@ from django.db.migrations import CreateModel
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
-from django.test import Client
 from django.urls import reverse
 
 from accounts.actor import Actor, acts
@@ -26,7 +25,7 @@ from knowledge.indexing.index_gaps import find_gaps, mend_gaps
 from knowledge.kinds import erase_own
 from knowledge.memory.timeline import see_timeline
 from knowledge.models import CompanyEntry, Feedback, Passage, ReceiptText, Serving
-from tests.factories import make_actor, make_key, make_user
+from tests.factories import browser_of, make_actor, make_key, make_user
 from tests.knowledge.factories import make_session
 
 from .models import Rumour, Signpost
@@ -47,9 +46,7 @@ def text_of(actor: Actor, name: str, **arguments: Any) -> str:
 
 
 def page(actor: Actor, route: str, **asked: str) -> str:
-    client = Client()
-    client.force_login(actor.user)
-    return client.get(reverse(route), asked).content.decode()
+    return browser_of(actor.user).get(reverse(route), asked).content.decode()
 
 
 @pytest.fixture
@@ -107,8 +104,7 @@ def test_a_rumour_is_archived_and_brought_back(actor: Actor) -> None:
 def test_a_rumour_is_erased_with_the_lines_that_told_it(actor: Actor) -> None:
     rumour = store_rumour(actor, TEXT)
     ReceiptText.objects.create(user=actor.user, kind="rumour", source_id=str(rumour.pk), text=TEXT, digest="1" * 64)
-    client = Client()
-    client.force_login(actor.user)
+    client = browser_of(actor.user)
 
     client.post(reverse("memory-erase", args=["rumour", rumour.pk]))
 
