@@ -44,6 +44,7 @@ from bigmind.transports.mcp.fast_tool_calls import read_call
 from bigmind.transports.mcp.request_context import parse_structured
 from bigmind.transports.rest.request_reading import read_json
 from bigmind.triggers import act_of, compile_trigger
+from bigmind.web.components import marked
 from bigmind.web.differences import words_changed
 from bigmind.web.markdown import render_markdown
 from bigmind.web.pages import read_number
@@ -449,6 +450,7 @@ def _compare_with_triggers(text: str) -> None:
 
 ENTRANCES: dict[str, Callable[[str], object]] = {
     "rendering markdown": render_markdown,
+    "marking what differs": lambda text: marked(text, text[::-1]),
     "calls of tools": lambda text: read_call(text.encode()),
     "quoting markdown": plain_words_of_markdown,
     "numbers in addresses": read_number,

@@ -43,7 +43,7 @@ BUDGETS = {
     "memory_recall": Cost(79, 1_200, 12),
     "memory_semantic_search": Cost(75, 1_000, 12),
     "kb_search": Cost(61, 560, 8),
-    "a curator opens a proposal": Cost(53, 1_000, 12),
+    "a curator opens a proposal": Cost(55, 1_000, 12),
     "a curator approves": Cost(55, 900, 20),
     "sign-in": Cost(25, 120, 19),
 }

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 import nh3
 from django.utils.html import format_html
@@ -13,8 +12,6 @@ from bigmind.core.errors import Invalid
 from bigmind.core.markdown import PARSER, cut_markdown, parse_markdown
 
 LAST_HEADING = 6
-TEXTS_KEPT = 64
-"""What was rendered a moment ago: a page is read ahead, opened, and shown again after a decision."""
 
 TAGS = set(
     "p br hr h2 h3 h4 h5 h6 strong em s code pre blockquote ul ol li a table thead tbody tr th td".split()  # noqa: SIM905
@@ -23,7 +20,6 @@ ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "pre": {"tabindex"}, "tab
 SCHEMES = {"http", "https", "mailto"}
 
 
-@lru_cache(TEXTS_KEPT)
 def render_markdown(text: str, first_heading: int = 3) -> SafeString:
     """Render markdown as HTML that is safe to show: no scripts, no images, links that vouch for nothing.
 

@@ -17,7 +17,6 @@ from curation.shapes.briefings import ProposerRecordShape
 register = template.Library()
 
 ROWS_KEPT = 1_000
-DIFFERENCES_KEPT = 256
 
 PAST = {
     "propose": gettext_lazy("Proposed"),
@@ -152,7 +151,6 @@ def record_in_words(record: ProposerRecordShape) -> str:
 
 
 @register.simple_tag
-@lru_cache(maxsize=DIFFERENCES_KEPT)
 def word_difference(before: str, after: str) -> SafeString:
     """Render the difference between two texts, word by word."""
     parts = [ELEMENTS[part.kind].format(escape(part.text)) for part in words_changed(before, after)]

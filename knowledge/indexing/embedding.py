@@ -17,6 +17,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from bigmind.core.background import after_commit
 from bigmind.core.deadlocks import retry_collisions
+from bigmind.core.errors import Invalid
 from bigmind.database.read_only import is_read_only
 from bigmind.database.roles import NotOwner
 from bigmind.observability.outages import DATABASE, outage_behind
@@ -324,8 +325,13 @@ def stop_waiting(actor: Actor, kind: str) -> int:
 
     Call this when an import is not worth its vectors now. The texts are found by their words; `retry_failed` queues
     them again.
+
+    Raises:
+        Invalid: there is no such kind.
     """
     actor.require("admin")
+    if kind not in Kind.values:
+        raise Invalid.of("kind", f"must be one of: {', '.join(Kind.values)}")
     waiting = PassageVector.objects.filter(owner=None, vector=None, kind=kind, trouble="")
     return _free(waiting).update(trouble=STOPPED, not_before=timezone.now() + WAIT_WHEN_STOPPED)
 
