@@ -35,12 +35,12 @@ PASSWORD = "correct horse battery"
 
 BUDGETS = {
     "memory_store_fact": Cost(60, 450, 12),
-    "memory_start_session": Cost(60, 950, 12),
+    "memory_start_session": Cost(60, 890, 12),
     "memory_get_context": Cost(45, 650, 6),
     "memory_end_session": Cost(60, 600, 10),
     "memory_flag_important": Cost(60, 600, 10),
     "memory_list_facts": Cost(41, 620, 3),
-    "memory_recall": Cost(79, 1_200, 12),
+    "memory_recall": Cost(76, 1_150, 12),
     "memory_semantic_search": Cost(75, 1_000, 12),
     "kb_search": Cost(61, 560, 8),
     "a curator opens a proposal": Cost(55, 1_000, 12),

@@ -27,7 +27,7 @@ from knowledge.context.budget import PART_BUDGETS
 from knowledge.context.line_ranking import DIRECTIVES, ContextFact, LineRanking, tells_to
 from knowledge.context.lines import ContextLine, ContextPart
 from knowledge.models import Category, Fact, Kind, Passage, say_validity
-from knowledge.truth.doubtful_facts import why_doubtful
+from knowledge.truth.doubtful_facts import why_doubtful_each
 
 FACTS_READ_PER_GROUP = 110
 TOPIC_WORDS = 24
@@ -137,7 +137,8 @@ def _lines_of(
     lines = []
     numbers, texts = numbers_of([fact.pk for fact in facts]), line_starts([fact.start for fact in facts])
     days = iso_days([datetime.fromtimestamp(fact.created, UTC) for fact in facts])
-    for fact, number, day, text in zip(facts, numbers, days, texts, strict=True):
+    doubts = why_doubtful_each([fact.start for fact in facts])
+    for fact, number, day, text, doubt in zip(facts, numbers, days, texts, doubts, strict=True):
         about = [f"F{number}"]
         if fact.project and fact.project != ranking.project:
             about.append(name_project(fact.project, ranking.project))
@@ -148,7 +149,7 @@ def _lines_of(
             about.append(say_validity(fact.valid_from, ends))
         if fact.is_false:
             about.append("stale: its code changed")
-        if doubt := why_doubtful(fact.start):
+        if doubt:
             about.append(doubt)
         if others := against.get(fact.pk):
             about += [f"may contradict F{other}" for other in numbers_of(others)]

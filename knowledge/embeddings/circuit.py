@@ -38,7 +38,8 @@ class Circuit:
 
     def note_success(self) -> None:
         """Close the circuit, because the embedder has answered."""
-        cache.delete_many([self._key(part) for part in ("open", "probe", "trips", "failures")])
+        key = self._key("")
+        cache.delete_many([key + part for part in ("open", "probe", "trips", "failures")])
 
     def note_failure(self, retry_after: float | None = None) -> None:
         """Count a failure. The third in a row opens the circuit for 15 seconds; a failed probe doubles the time.

@@ -249,7 +249,7 @@ class CompanyEntry(SharedKnowledge, Anchored):
 
     def _name_of(self, role: str) -> str | None:
         person = getattr(self.copy if self.is_copy else self, role)
-        return (person.signature if hasattr(person, "signature") else str(person)) if person else None
+        return str(getattr(person, "signature", person)) if person else None
 
     @property
     def text(self) -> str:

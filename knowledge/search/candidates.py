@@ -129,7 +129,8 @@ def _match_words(
 ) -> tuple[SearchQuestion, list[Matches]]:
     """Run the keyword retriever, once more when a word is corrected; the question comes back with the correction."""
     matched = match_words(words, units, synonyms=question.synonyms)
-    corrections = correct_words(_unknown(words, matched), question.scopes)
+    unknown = _unknown(words, _add_up([one.counts for one in matched if one.counts]))
+    corrections = correct_words(unknown, question.scopes) if unknown else {}
     # A word that another kind has is its own correction: to ask for it once more would find the same.
     if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
         question = correct_question(question, misspelt)
@@ -139,8 +140,8 @@ def _match_words(
         by_group[unit.group].append(one)
     for of_group in by_group:
         counts = [one.counts for one in of_group if one.counts]
-        in_all = [*map(sum, zip(*counts, strict=True))]
-        missing = frozenset(_unknown(words, of_group)).difference(corrections)
+        in_all = _add_up(counts)
+        missing = frozenset(_unknown(words, in_all)).difference(corrections)
         candidates = merge_candidates(chain.from_iterable([one.candidates for one in of_group]))
         matches.append(Matches(candidates, in_all, word_weights(counts), missing))
     return question, matches
@@ -169,9 +170,12 @@ def _of_groups(
     return [*map(merge_candidates, by_group)]
 
 
-def _unknown(words: Sequence[str], lookups: Sequence[KeywordCandidates]) -> list[str]:
+def _add_up(counts: Sequence[Sequence[float]]) -> list[float]:
+    return [*map(sum, zip(*counts, strict=True))]
+
+
+def _unknown(words: Sequence[str], counts: Sequence[float]) -> list[str]:
     """Return the words that no passage has, nor any other form of them."""
-    counts = [*map(sum, zip(*[one.counts for one in lookups if one.counts], strict=True))]
     if all(counts):
         return []
     known = {word[:FORM_CHARS] for word, count in zip(words, counts, strict=False) if count}

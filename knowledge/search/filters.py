@@ -53,8 +53,11 @@ class Filters:
     @cached_property
     def narrowing(self) -> dict[str, QuerySet[Any]]:
         """The querysets of `eligible` that exclude something. The others would cost a subquery for nothing."""
-        given = {str(kind): rows for kind, rows in (self.eligible or {}).items() if kind in self.kinds}
-        return {kind: rows for kind, rows in given.items() if rows.query.where or rows.query.is_sliced}
+        return {
+            str(kind): rows
+            for kind, rows in (self.eligible or {}).items()
+            if kind in self.kinds and (rows.query.where or rows.query.is_sliced)
+        }
 
     @cached_property
     def _narrowed_ids(self) -> dict[str, Sql]:

@@ -1,5 +1,7 @@
 """What a text says of itself that makes it doubtful as a lasting fact. It is stored all the same, and told last."""
 
+from collections.abc import Iterable
+
 from knowledge.models import Category
 
 from .statement_words import word_set
@@ -21,12 +23,20 @@ _LABELS = tuple(f"**[{category}]** " for category in Category.values)
 
 def why_doubtful(text: str) -> str:
     """Return why a text is hardly a lasting fact, as far as its own words say so; empty where they don't."""
-    if text.removeprefix("- ").startswith(_LABELS) or "BigMind Context — loaded" in text[:MOST_CHARS]:
-        return CONTEXT
-    if len(text) > MOST_CHARS:
-        return ""
-    words = text.casefold().strip(" .!¡,…")
-    if words and set(words.replace(",", " ").replace("!", " ").split()) <= _GREETINGS:
-        return GREETING
-    # Elsewhere these words may belong to a rule: “Im Moment der Buchung wird die Rechnung erstellt.”
-    return PASSING if words.endswith(_ENDS_NOW) else ""
+    return why_doubtful_each([text])[0]
+
+
+def why_doubtful_each(texts: Iterable[str]) -> list[str]:
+    """Return the same of each of several texts."""
+    doubts = []
+    for text in texts:
+        words, doubt = text.casefold().strip(" .!¡,…") if len(text) <= MOST_CHARS else "", ""
+        if text.removeprefix("- ").startswith(_LABELS) or "BigMind Context — loaded" in text[:MOST_CHARS]:
+            doubt = CONTEXT
+        elif words and set(words.replace(",", " ").replace("!", " ").split()) <= _GREETINGS:
+            doubt = GREETING
+        # Elsewhere these words may belong to a rule: “Im Moment der Buchung wird die Rechnung erstellt.”
+        elif words.endswith(_ENDS_NOW):
+            doubt = PASSING
+        doubts.append(doubt)
+    return doubts
