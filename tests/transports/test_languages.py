@@ -297,7 +297,7 @@ def test_stored_words_are_said_in_german(settings: Any) -> None:
     author, admin = make_actor(), make_actor(admin=True)
     fact = make_fact(author, "Deploys to production are never allowed on Fridays for any team.")
     stored = promote_to_global(author, category="standard", source_kind="fact", source_id=str(fact.pk)).entry
-    propose(content="Deploys to production are allowed on Fridays for every team.")
+    other = propose(content="Deploys to production are allowed on Fridays for every team.")
     compare_proposals()
     invite(admin, name="Ada", role="curator")
     german = Client(headers={"Accept-Language": "de"})
@@ -307,7 +307,7 @@ def test_stored_words_are_said_in_german(settings: Any) -> None:
     with translation.override("de"):
         said = in_language(hint)
     assert said != hint
-    assert said in german.get(f"/curation/{stored.pk}/together/").text
+    assert said in german.get(f"/curation/{other.pk}/").text
     assert "gespeichert: Fakt" in german.get(f"/curation/{stored.pk}/").text
     assert "als Kurator" in german.get("/people/").text
 
