@@ -1,6 +1,6 @@
 """Hits: what a question finds, each with what a reader needs to judge it. Every search of several kinds answers so."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import filterfalse
@@ -195,19 +195,19 @@ def findings(
 
 def filters_of(
     things: Things,
-    kinds: Iterable[str] | None = None,
     *,
     is_narrowed: bool,
     project: str = "",
     then: Period | None = None,
+    groups: Sequence[Collection[str]] = (),
 ) -> Filters:
-    """Return the filters by which a search finds these things, or those of some kinds, and nothing else."""
-    found = [*(things if kinds is None else kinds)]
+    """Return the filters by which a search finds these things, in these groups of kinds, and nothing else."""
     return Filters(
-        kinds=found,
+        kinds=[*things],
         project=project,
+        groups=groups,
         eligible={
-            kind: things[kind] for kind in found if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
+            kind: things[kind] for kind in things if is_narrowed or KINDS[kind].lapses or (then and KINDS[kind].held)
         },
         then=then,
     )

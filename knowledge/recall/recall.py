@@ -23,7 +23,7 @@ from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import answering, best_score, is_answered, judge, next_steps
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
-from knowledge.search.hybrid import search_each
+from knowledge.search.hybrid import search_groups
 
 _NAMED: tuple[tuple[int, frozenset[str]], ...] = (
     (3, frozenset({"1"})),
@@ -101,8 +101,8 @@ def recall(
     is_narrowed = bool(since or before or as_of)
     within = then if as_of else period_between(since, before)
     episodes = answer_episode(actor, query, project=project, within=within)
-    filters = [filters_of(things, kinds, is_narrowed=is_narrowed, then=then) for kinds in _KINDS_OF_GROUPS]
-    found = search_each(query, owner=actor.user, filters=filters, limit=limit)
+    filters = filters_of(things, is_narrowed=is_narrowed, then=then, groups=_KINDS_OF_GROUPS)
+    found = search_groups(query, owner=actor.user, filters=filters, limit=limit)
     everything = join_groups(found)
     is_known = is_answered(everything)
     was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)

@@ -1,7 +1,7 @@
 """Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -122,15 +122,6 @@ class Filters:
         if self.then is None:
             passages = passages.filter(past=False)
         return passages.filter(project=self.project) if self.project else passages
-
-
-def join_filters(each: Sequence[Filters]) -> Filters:
-    """Return one search of several that differ in their kinds: each of them is a group of it."""
-    if len(each) == 1:
-        return each[0]
-    kinds = [kind for one in each for kind in one.kinds]
-    eligible = {kind: rows for one in each for kind, rows in (one.eligible or {}).items()}
-    return replace(each[0], kinds=kinds, eligible=eligible, groups=[one.kinds for one in each])
 
 
 def scope_of(table: str, scope: Scope) -> Sql:

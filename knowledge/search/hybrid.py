@@ -1,7 +1,7 @@
 """Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +16,7 @@ from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from bigmind.database.replicas import read_alias, read_cursor
 from knowledge.search.candidates import Found, find_candidates
-from knowledge.search.filters import Filters, Sql, join_filters
+from knowledge.search.filters import Filters, Sql
 from knowledge.search.findings import Findings, read_findings
 from knowledge.search.indexes import INDEXES, scopes_of
 from knowledge.search.question import SearchQuestion, understand
@@ -66,30 +66,28 @@ def search(
         synonyms: For each word all that mean the same: a passage with one of them counts as having the word.
         asked_at: The moment from which “yesterday” in the question counts. Default: now.
     """
-    each = [filters]
-    return _search(query, owner, each, limit, offset, FOLLOWING, synonyms=synonyms, asked_at=asked_at)[0]
+    return _search(query, owner, filters, limit, offset, FOLLOWING, synonyms=synonyms, asked_at=asked_at)[0]
 
 
-def search_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[Findings]:
-    """Return what fits a question best, for each of several filters that differ in their kinds.
+def search_groups(query: str, *, owner: User, filters: Filters, limit: int) -> list[Findings]:
+    """Return what fits a question best, for each group of kinds.
 
     The question is embedded once, and each index is read once, for all of them.
     """
-    return _search(query, owner, list(filters), limit)
+    return _search(query, owner, filters, limit)
 
 
-def cosines_each(query: str, *, owner: User, filters: Iterable[Filters], limit: int) -> list[dict[str, float | None]]:
-    """Return the ids of what fits a text best, for each of several filters, with how near each is in meaning.
+def cosines(query: str, *, owner: User, filters: Filters, limit: int) -> dict[str, float | None]:
+    """Return the ids of what fits a text best, with how near each is in meaning.
 
-    It finds what `search_each` does, for comparing: no text is read that only a reader would need. A cosine is None
-    where it is not known.
+    It finds what `search` does, for comparing: no text is read that only a reader would need. A cosine is None where it
+    is not known.
     """
-    with _rank_question(query, owner, list(filters)) as (question, rankings, _):
+    with _rank_question(query, owner, filters) as (question, rankings, _):
         _count_metrics(rankings, limit, is_fallback=bool(question.reason))
-        return [
-            {one.candidate.source_id: ranking.found.vector.get(one.candidate.passage) for one in ranking.things[:limit]}
-            for ranking in rankings
-        ]
+        [ranking] = rankings
+        near = ranking.found.vector
+        return {one.candidate.source_id: near.get(one.candidate.passage) for one in ranking.things[:limit]}
 
 
 @contextmanager
@@ -102,11 +100,11 @@ def _short_queries() -> Iterator[dict[str, float]]:
 
 @contextmanager
 def _rank_question(
-    query: str, owner: User, each: Sequence[Filters], **asked: Any
+    query: str, owner: User, filters: Filters, **asked: Any
 ) -> Iterator[tuple[SearchQuestion, list[_RankedThings], Texts]]:
-    """Yield a question as it was corrected, what it finds by each filter, and what the best passages say."""
+    """Yield a question as it was corrected, what it finds in each group, and what the best passages say."""
     started = perf_counter()
-    question, filters = understand(query, owner=owner, **asked), join_filters(each)
+    question = understand(query, owner=owner, **asked)
     embedding = perf_counter() - started
     with _short_queries() as indexes:
         scopes = scopes_of(owner, filters.kinds, indexes)
@@ -122,12 +120,12 @@ def _rank_question(
 
 
 def _search(
-    query: str, owner: User, each: Sequence[Filters], limit: int, offset: int = 0, following: int = 0, **asked: Any
+    query: str, owner: User, filters: Filters, limit: int, offset: int = 0, following: int = 0, **asked: Any
 ) -> list[Findings]:
     if not settings.RERANK_URL:
-        return _search_alone(query, owner, each, limit, offset, following, **asked)
+        return _search_alone(query, owner, filters, limit, offset, following, **asked)
     end = offset + limit
-    whole = _search_alone(query, owner, each, max(RERANKED, end + following), **asked)
+    whole = _search_alone(query, owner, filters, max(RERANKED, end + following), **asked)
     return [
         replace(one, items=one.items[offset:end], following=one.items[end : end + following])
         for one in rerank(query, whole)
@@ -135,12 +133,12 @@ def _search(
 
 
 def _search_alone(
-    query: str, owner: User, each: Sequence[Filters], limit: int, offset: int = 0, following: int = 0, **asked: Any
+    query: str, owner: User, filters: Filters, limit: int, offset: int = 0, following: int = 0, **asked: Any
 ) -> list[Findings]:
-    with _rank_question(query, owner, each, **asked) as (question, rankings, texts):
+    with _rank_question(query, owner, filters, **asked) as (question, rankings, texts):
         # Counting costs a statement, and only the notice about missing vectors says the number.
         waiting = rankings[0].found.waiting
-        searched = _count_passages(join_filters(each).roughly(question.scopes)) if waiting else 0
+        searched = _count_passages(filters.roughly(question.scopes)) if waiting else 0
         terms = {word: alternatives(word, question.synonyms) for word in question.lexemes}
         milliseconds = {step: round(seconds * 1000, 2) for step, seconds in rankings[0].seconds.items()}
         answers = []

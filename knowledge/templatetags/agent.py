@@ -75,9 +75,9 @@ def caution(shared: Any) -> Told:
 
 
 @register.filter
-def around(text: str, matched: Sequence[str]) -> str:
-    """Cut a long text to the part that has the words it was found by, as much as a line should be long."""
-    return excerpt_of(text, matched, chars=LINE_CHARS)
+def around(text: str, matched: Sequence[str]) -> Told:
+    """Show a stored text as `inline` does; of a long one, the part that has the words it was found by."""
+    return Told(texts.inline(excerpt_of(text, matched, chars=LINE_CHARS)))
 
 
 @register.filter

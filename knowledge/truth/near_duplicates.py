@@ -26,7 +26,7 @@ from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Fact, Kind, Passage, PassageVector, Recall
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import rarest
-from knowledge.search.hybrid import cosines_each
+from knowledge.search.hybrid import cosines
 from knowledge.search.indexes import scope_of_owner, scopes_of
 from knowledge.search.languages import language_of
 from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
@@ -149,7 +149,7 @@ def compare_entry(entry: Entry, *, owner: User) -> list[Similar]:
     """
     sought, filters = entry.content[:SOUGHT_CHARS], Filters([Kind.ENTRY])
     if provider().is_local:
-        [near] = cosines_each(sought, owner=owner, filters=[filters], limit=COMPARED)
+        near = cosines(sought, owner=owner, filters=filters, limit=COMPARED)
     else:
         near = _find_by_words(sought, filters, owner)
     return _choose(_relations(entry, {(str(Kind.ENTRY), id): cosine for id, cosine in near.items()}))
