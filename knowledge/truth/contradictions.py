@@ -19,6 +19,8 @@ from .statement_parsing import Clause, Statements, read_statements, stem
 MOST_HINTS = 5
 MOST_VALUE_WORDS = 3
 """Most words of a value. Texts that differ in more words are different statements."""
+LEAST_TEMPLATE = 3
+"""Fewest statements that tell a template."""
 TOLERANCE = 0.04
 """Two weeks are 14 days, and half a year is six months: shares by which equal quantities differ."""
 
@@ -127,17 +129,24 @@ def _are_numbered(one: Statements, other: Statements) -> bool:
 
 def _are_apart(one: Statements, other: Statements) -> bool:
     """Whether two texts are about two things of one sort: written from one template, or named differently."""
-    if not (one.has_title and other.has_title) or _is_same_title(one, other):
+    here, there = one.title, other.title
+    if not (one.has_title and other.has_title) or here.plain == there.plain:
         return False
+    is_same_title = _is_same_title(one, other)
     if _are_numbered(one, other):
         return True
-    here, there = one.title, other.title
     own = (here.content.keys() - there.content.keys(), there.content.keys() - here.content.keys())
     if own[0] & here.names and own[1] & there.names:
         return True
-    frames = [{_frame(clause, title.content.keys()) for clause in (*text.clauses, *text.fields)} for text, title in
-              ((one, here), (other, there))]  # fmt: skip
-    return bool(frames[0] and frames[1]) and len(frames[0] & frames[1]) * 2 >= min(map(len, frames))
+    statements = [(*text.clauses, *text.fields) for text in (one, other)]
+    frames = [{_frame(clause, text.title.content.keys()) for clause in clauses}
+              for text, clauses in zip((one, other), statements, strict=True)]  # fmt: skip
+    common = len(frames[0] & frames[1])
+    if not common or common * 2 < min(map(len, frames)):
+        return False
+    # “Order” and “order sync” are two things where a template is all that they have in common.
+    equal = [{(clause.key, *clause.plain) for clause in clauses} for clauses in statements]
+    return not is_same_title or (common >= LEAST_TEMPLATE and len(equal[0] & equal[1]) * 2 < common)
 
 
 def _frame(clause: Clause, title: Collection[str]) -> tuple[str, ...]:
