@@ -81,7 +81,7 @@ class StoredFact:
         calls = []
         if against := [one for one in own if one.contradicts]:
             replace = call_to_replace(self.fact, against)
-            calls.append(f"If {_handles(against)} no longer holds: {replace}. If all hold, send despite in its place.")
+            calls.append(f"If {_handles(against)} is outdated: {replace}. If all are true, send despite in its place.")
         elif own:
             calls.append(f"If it takes the place of {_handles(own)}: {call_to_replace(self.fact, own)}")
         if any(one.contradicts and one.kind == Kind.COMPANY for one in self.similar):
@@ -217,7 +217,7 @@ def _say_again(fact: Fact, days: Mapping[str, datetime]) -> tuple[Fact, bool]:
     elif fact.is_past:
         anew = SUCCESSOR.values(fact) | {"valid_from": None, "valid_until": None, "fact": fact.fact}
         # First: the database allows one current fact with this text.
-        set_aside(fact, "It holds anew.")
+        set_aside(fact, "It is valid again.")
         new = Fact.objects.create(user=fact.user, digest=fact.digest, **anew)
         fact.superseded_by = new
         fact.save(update_fields=["superseded_by"])

@@ -21,7 +21,7 @@ class FactShape(Shape):
     source_session_id: UUID | None
     superseded_by_id: Number | None
     similar_to_id: Number | None = Field(description="An older fact that says nearly the same.")
-    may_contradict: list[Number] = Field(description="Facts that it may contradict; nobody has said yet which holds.")
+    may_contradict: list[Number] = Field(description="Facts it may contradict; nobody has decided which is correct.")
     valid_from: datetime | None = Field(description="Valid since; null: since it was stored.")
     valid_until: datetime | None = Field(description="No longer valid from then on.")
     triggers: list[str] = Field(description="On which acts hooks show it.")

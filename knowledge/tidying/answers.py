@@ -170,7 +170,7 @@ def _keep(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyin
     if suggestion.concern == Concern.CONTRADICTION:
         older, newer = suggestion.rows
         Fact.objects.filter(pk=older.pk, contradicted_by=newer).update(contradicted_by=None)
-        return "Both hold, and both are told."
+        return "Both are correct: agents get both."
     if suggestion.concern != Concern.DUE:
         return "Kept as it is, and not suggested again."
     (belief,) = (lock_own(actor, "hypothesis", row.pk) for row in suggestion.rows)
@@ -194,7 +194,7 @@ def _merge(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: Tidyi
 
 def _replace(actor: Actor, suggestion: Suggestion, sent: SentAnswer, answer: TidyingAnswer) -> str:
     _merge(actor, suggestion, sent.model_copy(update={"text": None}), answer)
-    return f"Fact {number_in(answer.result)} holds; the other one is archived."
+    return f"Fact {number_in(answer.result)} is kept; the other one is archived."
 
 
 def _unkeep(actor: Actor, answer: TidyingAnswer) -> None:
