@@ -170,6 +170,8 @@ def take_turns(found: list[Findings], project: str) -> list[Finding]:
     """
     score, ordered, others = _score_for(project), list[tuple[float, float, Finding]](), list[Finding]()
     for (share, _), one in zip(GROUPS, found, strict=True):
+        if not one.items:
+            continue
         first = sorted(answering(one.items), key=score, reverse=True)
         ordered += [(rank // share, -score(item), item) for rank, item in enumerate(first)]
         known = set(map(id, first))

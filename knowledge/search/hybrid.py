@@ -144,7 +144,7 @@ def _search_alone(
         answers = []
         for number, ranking in enumerate(rankings):
             found, things = ranking.found, ranking.things[offset : offset + limit + following]
-            read = read_findings(things, question, found, texts)
+            read = read_findings(things, question, found, texts) if things else []
             answers.append(
                 Findings(
                     items=read[:limit],
