@@ -194,8 +194,8 @@ class Fact(HasNumber, PrivateModel, Anchored):
     def ends_at(self) -> datetime | None:
         """Until when it held, or will: as was said, or when what replaced it began. None: no end is known."""
         newer = self.superseded_by
-        ends = (self.valid_until, newer and (newer.valid_from or newer.created_at))
-        return min(filter(None, ends), default=None)
+        ends = [self.valid_until, newer and (newer.valid_from or newer.created_at)]
+        return min([end for end in ends if end], default=None)
 
     @property
     def is_past(self) -> bool:

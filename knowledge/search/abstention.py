@@ -151,9 +151,9 @@ def next_steps(found: Findings) -> list[Finding]:
     Who leads the team that owns search takes two facts: the first one names the team, and the second says who leads it.
     Only where words of the question are in none of the first: else it has said everything.
     """
-    first, *others = found.items or [None]
-    if first is None or found.weights.keys() <= set(first.matched):
+    if not found.items or found.weights.keys() <= set(found.items[0].matched):
         return []
+    first, *others = found.items
     asked = {word.casefold() for word in IDENTIFIER.findall(found.text)}
     named = _names_in(first.text).keys() - asked
     by_word: dict[str, list[Finding]] = {}
