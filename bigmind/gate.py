@@ -38,7 +38,7 @@ from bigmind.privacy.screening.policy import collect_notices
 from bigmind.reply_parts import parse_part_number, part_of
 from bigmind.text.token_counts import count_tokens
 from knowledge.capture.policies import require_agents_may_write
-from knowledge.conversation.projects import spell_project
+from knowledge.conversation.project_names import spell_project
 
 Transport = Literal["mcp", "rest", "command"]
 IDEMPOTENCY_KEY_CHARS = 200

@@ -52,7 +52,7 @@ from curation.notifications.notices import notice_text
 from knowledge.anchors.grammar import read_anchor, write_anchor
 from knowledge.anchors.manifests import commands_of, dependencies_of, settings_of, version_in
 from knowledge.anchors.syntax import parse_definitions
-from knowledge.app_maps.files.archives import unpack
+from knowledge.app_maps.files.map_archives import unpack
 from knowledge.app_maps.files.map_folders import parse_maps
 from knowledge.app_maps.files.text import quote, scalar
 from knowledge.app_maps.finding import split_words
@@ -63,7 +63,7 @@ from knowledge.context.line_ranking import words_of as words_to_rank
 from knowledge.exposures.gaps import telling_words
 from knowledge.lessons.fingerprints import error_in, errors_in
 from knowledge.lessons.fixes import fix_in
-from knowledge.parsers.bundles import FilesInMemory, bundle_from
+from knowledge.parsers.archives import FilesInMemory, bundle_from
 from knowledge.parsers.learnings import mark_text, pending_in
 from knowledge.parsers.markdown import infer_tags
 from knowledge.parsers.outline import words_of as plain_words

@@ -1,7 +1,8 @@
 """Deleting a user with everything they own and everything each app keeps about them; counted first.
 
-An app that keeps more of a user than goes with their rows has a module `services/user_deletion.py`, and registers its
-function here when it is ready (`AppConfig.ready`): this app knows nothing of the tables of those above.
+What everybody shares stays when its author goes: a foreign key with `SET_NULL`, as in `knowledge/models/entries.py`,
+says so. An app that keeps more of a user than goes with their rows registers a function here when it is ready
+(`AppConfig.ready`): this app knows nothing of the tables of those above.
 """
 
 from collections.abc import Callable, Iterable

@@ -9,7 +9,7 @@ from accounts.actor import Actor, acts
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
 from curation.proposals.proposals import promote_to_global
-from knowledge.parsers.bundles import Bundle, Folder
+from knowledge.parsers.archives import Bundle, Folder
 from knowledge.transfer.foreign_imports import bring_in_notes, company_drafts, move_in, place_of_files, report_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory

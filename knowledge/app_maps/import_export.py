@@ -13,7 +13,7 @@ from bigmind.core.export_section import ExportSection
 from bigmind.text.hygiene import check_content
 from knowledge.app_maps.argument_types import AppMap
 from knowledge.app_maps.connectors import connector_at
-from knowledge.app_maps.files.archives import unpack
+from knowledge.app_maps.files.map_archives import unpack
 from knowledge.app_maps.files.map_folders import FILES, MapFolder, parse_maps
 from knowledge.app_maps.files.text import INDEX, write_index, write_map
 from knowledge.app_maps.finding import take_turn

@@ -24,7 +24,7 @@ from knowledge.context.sessions import StartedSession, count_beside, end_session
 from knowledge.context.start_context import build_context
 from knowledge.conversation.chunks import add_chunk
 from knowledge.conversation.current_sessions import begin_session
-from knowledge.conversation.projects import canonical_project
+from knowledge.conversation.project_names import canonical_project
 from knowledge.exposures.exposures import MEASURED, Exposure, serve
 from knowledge.exposures.ledgers import settle
 from knowledge.exposures.sent_lines import LineOwner, keep_texts

@@ -25,7 +25,7 @@ from bigmind.text.hygiene import digest, quote
 from bigmind.text.periods import Period
 from knowledge.argument_types import CategoryName, FactId, FactIds, FactText, SessionId, ValidFrom, ValidUntil
 from knowledge.conversation.current_sessions import session_of_write
-from knowledge.conversation.projects import EVERYWHERE
+from knowledge.conversation.project_names import EVERYWHERE
 from knowledge.exposures.context_receipts import note_erased
 from knowledge.models import Category, Fact, Kind, Session
 from knowledge.models.base import delete_keeping_id

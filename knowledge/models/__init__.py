@@ -40,7 +40,6 @@ from .exposures import Proof, Recall, Receipt, ReceiptText, Serving
 from .facts import Category, Fact, say_validity
 from .feedback import COMPLAINTS, Feedback, Usefulness
 from .gaps import QUESTION_CHARS, Gap, GapState, UnansweredQuestion
-from .headlines import ShownHeadline
 from .hypotheses import Hypothesis, TrackRecord, Verdict
 from .injection_signs import SharedKnowledge
 from .lessons import EntryFingerprint, LessonAsked
@@ -59,6 +58,7 @@ from .references import (
 )
 from .repositories import SourceRepository
 from .sessions import AUTO_CLOSED, CAPTURED, OF_AN_IMPORT, STALE_AFTER, Chunk, Session, Speaker, Summary
+from .shown_headlines import ShownHeadline
 from .tidying import Concern, TidyingAnswer
 from .triggers import Act, Firing, TriggerLevel
 from .verification import Freshness

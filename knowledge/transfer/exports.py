@@ -27,7 +27,7 @@ from bigmind.database.columns import ColumnCopy
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.text.hygiene import check_content
 from knowledge.models import Chunk, Feedback, Session, ShownHeadline, Summary, Usefulness
-from knowledge.parsers.bundles import MEMBERS
+from knowledge.parsers.archives import MEMBERS
 from knowledge.transfer.columns import (
     ChunkColumns,
     FactColumns,

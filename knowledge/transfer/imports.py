@@ -22,7 +22,7 @@ from knowledge.conversation.chunks import index_chunk
 from knowledge.memory.hypotheses import index_hypothesis
 from knowledge.memory.notes import index_note
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
-from knowledge.parsers.bundles import FilesInMemory
+from knowledge.parsers.archives import FilesInMemory
 from knowledge.truth.fact_index import index_fact
 
 from .columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns

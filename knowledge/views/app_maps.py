@@ -22,7 +22,7 @@ from bigmind.web.forms import OperationForm, TextField, choice, form_data
 from bigmind.web.pages import offset_in, own_page, tell
 from knowledge.app_maps.argument_types import AmbiguousChoice
 from knowledge.app_maps.connectors import available_connectors
-from knowledge.app_maps.files.archives import pack
+from knowledge.app_maps.files.map_archives import pack
 from knowledge.app_maps.finding import connector_of
 from knowledge.app_maps.forgetting import forget_in_app, may_clear, require_may_clear, set_default_app
 from knowledge.app_maps.import_export import export_maps, import_folder, read_uploaded_maps

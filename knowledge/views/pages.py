@@ -20,7 +20,7 @@ from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Lines, Question, choice
 from bigmind.web.pages import Tab
 from bigmind.web.words import word_of
-from knowledge.conversation.projects import projects_of
+from knowledge.conversation.project_names import projects_of
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, MemoryKind
 from knowledge.models import Category
 

@@ -19,7 +19,7 @@ from bigmind.database.pagination import Page
 from bigmind.web.forms import Question, choice, search_field
 from bigmind.web.pages import own_page
 from bigmind.web.words import lazy_word, word_of
-from knowledge.conversation.projects import projects_of
+from knowledge.conversation.project_names import projects_of
 from knowledge.kb.entry_reading import projects_with_entries
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.recall.explanations import explain_search

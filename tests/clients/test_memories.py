@@ -10,7 +10,7 @@ import pytest
 
 from curation.services.foreign_imports import import_bundle
 from knowledge.models import Fact, Note
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from knowledge.transfer.program_formats import files_for
 from knowledge.transfer.readers.provenance import NAME
 from tests.factories import make_actor

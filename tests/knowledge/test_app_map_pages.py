@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from bigmind.core.operations import carry_out
 from knowledge.app_maps import import_export
-from knowledge.app_maps.files.archives import pack
+from knowledge.app_maps.files.map_archives import pack
 from knowledge.app_maps.healing import report_failure
 from knowledge.app_maps.import_export import export_maps
 from knowledge.app_maps.learning import learn_app

@@ -10,7 +10,7 @@ from bigmind.core.errors import Invalid
 from bigmind.management.base import OperatorCommand, argument
 from bigmind.management.people import actor_for
 from curation.services.company_exports import CompanyDocument, import_company
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from knowledge.transfer.readers.json_rows import document_in
 
 DOCUMENT_BYTES = 256 * 1024 * 1024

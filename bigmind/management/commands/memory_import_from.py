@@ -7,7 +7,7 @@ from typing import Any
 from bigmind.management.base import REPLACE, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.people import actor_for
 from curation.services.foreign_imports import OWN, import_bundle
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.readers.formats import AUTO, FORMATS, NAMES
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .conversations import Message, session_of
 from .json_rows import SIGNS_WITHIN, elements_of, mapping, start_of

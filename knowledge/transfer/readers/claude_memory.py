@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.text.hygiene import cut
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .concepts import WRITTEN, any_concept, concept, concept_rows
 from .items import Item

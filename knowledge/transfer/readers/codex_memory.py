@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from knowledge.parsers.bundles import Bundle, text_in
+from knowledge.parsers.archives import Bundle, text_in
 
 from .concepts import WRITTEN, concept, concept_rows
 from .items import Item

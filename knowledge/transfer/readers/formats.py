@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from . import (
     basic_memory,

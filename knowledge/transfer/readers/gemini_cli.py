@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from bigmind.privacy.screening import drop_private
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .json_rows import SIGNS_WITHIN, document_in, lines_of, listing, mapping, start_of
 from .memory_drafts import Row, Unread

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import IO, Any, NamedTuple
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 ELEMENT_CHARS = 8 * 1024 * 1024
 DOCUMENT_BYTES = 16 * 1024 * 1024

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle, text_in
+from knowledge.parsers.archives import Bundle, text_in
 from knowledge.parsers.front_matter import without_front_matter
 from knowledge.parsers.outline import read_outline
 from knowledge.parsers.sources import INSTRUCTION_ENDINGS, INSTRUCTIONS, rules_in

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bigmind import __version__
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .items import Item, item_of, rows_of
 from .json_rows import as_json, document_in, listing, start_of

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .items import Item, item_of, rows_of
 from .json_rows import Element, as_json, document_in, elements_of, listing, mapping, start_of

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .items import MARK, TEXTS, Item, item_of, rows_of
 from .json_rows import Element, lines_of, start_of

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle, text_in
+from knowledge.parsers.archives import Bundle, text_in
 from knowledge.parsers.front_matter import without_front_matter
 
 from .front_matter import ENDINGS

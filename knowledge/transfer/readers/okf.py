@@ -11,7 +11,7 @@ from typing import Any
 
 from bigmind import __version__
 from bigmind.text.hygiene import cut
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 from knowledge.parsers.front_matter import FENCE
 
 from .concepts import WRITTEN, any_concept, concept, concept_rows

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from . import older_databases
 from .json_rows import SIGNS_WITHIN, document_in, listing, start_of

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 MAGIC = b"SQLite format 3\0"
 SECONDS = 8.0

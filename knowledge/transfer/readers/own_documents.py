@@ -5,7 +5,7 @@ from typing import Any
 
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import IMPORT_BYTES
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .json_rows import start_of
 

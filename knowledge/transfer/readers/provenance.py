@@ -14,7 +14,7 @@ from typing import Any
 
 from bigmind.core.errors import Invalid
 from bigmind.core.signed_documents import SignatureVerdict, check_signature, is_our_key, sign
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .items import DRAFTS, Item
 from .json_rows import as_json, document_in, listing, mapping

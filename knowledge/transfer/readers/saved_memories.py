@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from knowledge.parsers.bundles import Bundle, text_in
+from knowledge.parsers.archives import Bundle, text_in
 
 from .memory_drafts import DraftRow, FactDraft, Row, moment_of
 from .words import category_of

@@ -15,7 +15,7 @@ from typing import Any
 
 from bigmind.text.hygiene import cut
 from knowledge.models.lessons import FIXED_ERROR
-from knowledge.parsers.bundles import Bundle
+from knowledge.parsers.archives import Bundle
 
 from .json_rows import Element, lines_of, listing, mapping
 from .memory_drafts import DraftRow, Row, SessionDraft, Unread, moment_of

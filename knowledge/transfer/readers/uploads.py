@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import FilesInMemory, bundle_from
+from knowledge.parsers.archives import FilesInMemory, bundle_from
 from knowledge.parsers.separate_process import ProcessBudget, perform_apart
 
 from .formats import AUTO, FORMATS, ImportFormat, format_of, read

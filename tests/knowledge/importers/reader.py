@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
 
 def _read(path: Path) -> dict[str, Any]:
     from bigmind.core.errors import Invalid
-    from knowledge.parsers.bundles import bundle_of
+    from knowledge.parsers.archives import bundle_of
     from knowledge.transfer.readers.formats import format_of, read
 
     name = "chatgpt" if path.suffix == ".zip" or path.name == "cycle.json" else "auto"

@@ -11,7 +11,7 @@ from accounts.actor import Actor
 from curation.services.foreign_imports import import_bundle
 from knowledge.kb.source_identity import WouldReplace
 from knowledge.models import Note
-from knowledge.parsers.bundles import Archive, Folder
+from knowledge.parsers.archives import Archive, Folder
 from knowledge.transfer.import_receipts import MovedIn
 from tests.factories import make_actor
 from tests.knowledge.test_source_identity import git

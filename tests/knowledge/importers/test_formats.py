@@ -15,7 +15,7 @@ from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle, import_reading
 from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Chunk, CompanyEntry, Fact, Hypothesis, Note, Passage, Session
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.program_formats import export_memory
 from knowledge.transfer.readers.formats import format_of, read

@@ -106,7 +106,7 @@ def test_every_case_is_judged():
 
 def test_the_folder_of_a_link_is_not_entered(tmp_path: Path):
     from bigmind.core.errors import Invalid
-    from knowledge.parsers.bundles import bundle_of
+    from knowledge.parsers.archives import bundle_of
 
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")

@@ -10,7 +10,7 @@ from curation.decisions.who_may_decide import is_personal
 from curation.services.foreign_imports import import_bundle
 from knowledge.kb.entry_imports import NewEntry
 from knowledge.models import CompanyEntry, Passage
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from knowledge.parsers.sources import SourceEntry
 from knowledge.references.readers.reference_drafts import ReferenceDraft
 from knowledge.transfer import exports

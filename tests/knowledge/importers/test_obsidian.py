@@ -10,7 +10,7 @@ from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle
 from knowledge.memory.notes import set_note
 from knowledge.models import Note
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from knowledge.transfer.import_receipts import MovedIn
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.program_formats import export_memory

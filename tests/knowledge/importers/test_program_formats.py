@@ -17,7 +17,7 @@ from bigmind.privacy.screening.policy import collect_notices
 from curation.services.foreign_imports import import_bundle
 from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Fact, Hypothesis, Note, Session, Summary
-from knowledge.parsers.bundles import FilesInMemory, bundle_of
+from knowledge.parsers.archives import FilesInMemory, bundle_of
 from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory

@@ -10,7 +10,7 @@ from curation.decisions.forgetting import forget_source
 from curation.services.foreign_imports import import_bundle
 from knowledge.lessons.lookup import lesson_for
 from knowledge.models import Chunk, Session
-from knowledge.parsers.bundles import bundle_of
+from knowledge.parsers.archives import bundle_of
 from tests.factories import make_actor
 
 from . import transcripts

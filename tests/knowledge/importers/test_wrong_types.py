@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bigmind.core.errors import Invalid
-from knowledge.parsers.bundles import FilesInMemory
+from knowledge.parsers.archives import FilesInMemory
 from knowledge.transfer.readers.formats import format_of, read
 from tests.wrong_types import spoilt
 

@@ -1,4 +1,4 @@
-"""Bundle: the files to import, whether one file, a folder or a zip archive, read within limits.
+"""Archives, folders and single files to import, as one bundle of files, with the limits that stop zip bombs.
 
 No member is unpacked to disk, no link is followed, and no name leads anywhere: names are only looked up in the bundle.
 """

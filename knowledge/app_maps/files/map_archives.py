@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bigmind.core.errors import Invalid
 from knowledge.app_maps.files.map_folders import FILES, check_path
-from knowledge.parsers.bundles import Archive
+from knowledge.parsers.archives import Archive
 
 UNPACKED_BYTES = 8 * 1024 * 1024
 _MADE = (1980, 1, 1, 0, 0, 0)
