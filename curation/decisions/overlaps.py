@@ -11,7 +11,7 @@ from django.db.models import BooleanField, Exists, ExpressionWrapper, F, OuterRe
 from django.utils import timezone
 
 from curation.models import Comparison, Overlap
-from knowledge.exposures.exposures import list_uncited
+from knowledge.exposures.uncited_entries import list_uncited
 from knowledge.models import UNDECIDED, CompanyEntry, Status
 from knowledge.models.company import CompanyEntryQuerySet
 

@@ -1,7 +1,5 @@
 """The audit log, for admins: decisions about company knowledge, and changes to people and keys, in one list."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime
@@ -16,6 +14,7 @@ from accounts.actor import Actor
 from accounts.models import AuditEvent
 from bigmind.core.translation import gettext_lazy
 from bigmind.database.pagination import Page
+from bigmind.text.csv_exports import csv_of
 from curation.models import Review
 
 from .audit_words import EVENT_KINDS, AuditSubject, say_decision, say_event, subjects_of
@@ -29,7 +28,6 @@ LINES_SHOWN = 50
 EXPORTED = 50_000
 """The most lines in one export, the newest first. Older lines are exported by their dates."""
 _DECISION = "company_"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,10 @@ def read_audit_log(actor: Actor, question: AuditQuestion, *, offset: int = 0) ->
 def export_audit_log(actor: Actor, question: AuditQuestion, *, as_csv: bool) -> str:
     """Return the newest 50,000 lines that match, as JSON or CSV. For admins."""
     lines = _lines(_rows(actor, question)[:EXPORTED])
-    return _csv(lines) if as_csv else DjangoJSONEncoder(indent=2, ensure_ascii=False).encode([*map(asdict, lines)])
+    rows = [asdict(line) for line in lines]
+    if as_csv:
+        return csv_of(AuditLine.__dataclass_fields__, rows)
+    return DjangoJSONEncoder(indent=2, ensure_ascii=False).encode(rows)
 
 
 def _rows(actor: Actor, question: AuditQuestion) -> "QuerySet[Any, Any]":
@@ -151,18 +152,3 @@ def _say(line: AuditLine, subjects: Mapping[str, AuditSubject]) -> str:
     if line.what.startswith(_DECISION):
         return say_decision(line.what.removeprefix(_DECISION), by=line.by, handle=line.about, subjects=subjects)
     return say_event(line.what, by=line.by, by_id=line.by_id, about=line.about, details=line.details)
-
-
-def _csv(lines: Iterable[AuditLine]) -> str:
-    """Return CSV in which no cell starts like a formula: a spreadsheet would execute it."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(AuditLine.__dataclass_fields__)
-    for line in lines:
-        writer.writerow([_harmless(value) for value in asdict(line).values()])
-    return text.getvalue()
-
-
-def _harmless(value: object) -> str:
-    text = "" if value is None else value.isoformat() if isinstance(value, datetime) else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -17,8 +17,6 @@ from django.utils import timezone
 
 from accounts.actor import Actor, acts
 from bigmind.core.agent_rules import WRITING, Writing
-from bigmind.text.hygiene import cut, one_line
-from knowledge.argument_types import ONE_LINER_CHARS
 from knowledge.context.other_agents import others_at_work
 from knowledge.context.sessions import StartedSession, count_beside, end_session, keep_as_told, open_with_context
 from knowledge.context.start_context import build_context
@@ -53,12 +51,13 @@ from .conversations import (
     find_fork,
     note_conversation,
 )
+from .headlines_without_a_model import headline_of
 from .policies import is_excluded, policy_of
 from .recall import RecalledLine, list_told, markdown_of, recall_for
 from .reports import Cleaned, Closing, HookReply, HookReport, Missed, Said, clean
 
 PROMPT_CHARS = 4_000
-CODE_REFS, FILES_NAMED = 50, 3
+CODE_REFS = 50
 REMINDED_AFTER = 3
 """Prompts before a conversation is worth a reminder."""
 CONTEXT_OF_PROFILE = "profile"
@@ -472,7 +471,7 @@ def _close(occasion: _Occasion) -> None:
         session.delete()
         return
     closing = occasion.report.closing if occasion.keeps_prompts else Closing()
-    headline = session.one_liner or _say_what_was_done(closing)
+    headline = session.one_liner or headline_of(closing)
     refs = [clean(ref, 300).text for ref in (*closing.files, *closing.commits)][:CODE_REFS]
     has_summary = Summary.objects.filter(session=session).exists()
     end_session(
@@ -494,16 +493,3 @@ def _is_empty(occasion: _Occasion, session: Session) -> bool:
     closing, prompts = occasion.report.closing, occasion.conversation.events.filter(event=HookEventName.PROMPT)
     reported = closing.messages or closing.files or closing.commits
     return not (reported or prompts.exists() or _has_stored(session) or session.chunks.exists())
-
-
-def _say_what_was_done(closing: Closing) -> str:
-    """Return the subject of the last commit, else the names of changed files; nothing where nothing was changed.
-
-    What was asked is no headline: a later session would read the question in the place of an answer.
-    """
-    if subjects := [commit.partition(" ")[2] for commit in closing.commits]:
-        return cut(one_line(clean(subjects[-1], ONE_LINER_CHARS).text), ONE_LINER_CHARS)
-    names = [clean(name, 300).text for name in closing.files]
-    more = f" and {len(names) - FILES_NAMED} more files" if len(names) > FILES_NAMED else ""
-    shown = ", ".join(one_line(name) for name in names[:FILES_NAMED])
-    return f"Changed {cut(shown, ONE_LINER_CHARS - 30)}{more}" if shown else ""

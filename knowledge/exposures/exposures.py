@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -15,22 +14,12 @@ from accounts.services.usage import COLLEAGUES, may_be_shown
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import read_handle
 from bigmind.core.private_row_numbers import number_in
-from bigmind.database.fixed_queries import FixedQuery
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import echo
 from knowledge.exposures.feedback import id_of_visible, open_complaints, record_feedback
+from knowledge.exposures.uncited_entries import CITING, MOST_OF_ONE, SESSIONS_ASKED, is_personal
 from knowledge.kinds import KINDS
-from knowledge.models import CompanyEntry, Kind, Proof, Serving, Session
-
-SESSIONS_ASKED = 20
-PEOPLE_ASKED = 4 * COLLEAGUES
-"""An entry that so many sessions of so many people received, of whom fewer than `CITING` named it when they said what
-they used, comes last in the start context. Who proposed or owns it does not count. With fewer its place would tell
-that one of them cited it; so that four who cite it are few, twelve must have received it. In personal mode one person,
-the proposer, is enough for all of it."""
-CITING = COLLEAGUES + 1
-MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
-"""Sessions of one person that count among these: else two others who say anything would be enough."""
+from knowledge.models import CompanyEntry, Kind, Serving, Session
 
 MEASURED = frozenset({Kind.COMPANY, Kind.ENTRY, Kind.FACT})
 """Kinds whose exposures are counted."""
@@ -180,34 +169,10 @@ def counts_of(actor: Actor, kind: str, id: object) -> UseCounts | None:
             **count_verdicts("cited", actor.user),
             **count_verdicts("misled", actor.user),
         )
-    is_disclosed = _is_personal() or not is_shared or row["others"] >= COLLEAGUES
+    is_disclosed = is_personal() or not is_shared or row["others"] >= COLLEAGUES
     if not (row["served"] and is_disclosed):
         return None
     return UseCounts(row["served"], visible_count(row, "cited"), visible_count(row, "misled"))
-
-
-def find_demoted(entry_ids: Iterable[int | None]) -> set[int]:
-    """Return those of these entries that were shown often enough and hardly ever cited."""
-    ids = [pk for pk in entry_ids if pk is not None]
-    return {proof.entry_id for proof in _UNCITED(ids) if comes_behind(proof)} if ids else set()
-
-
-_UNCITED = FixedQuery(lambda ids: Proof.objects.filter(pk__any_of=ids, cited=0))
-
-
-def list_uncited() -> QuerySet[Proof, int]:
-    """Return the numbers of all entries that were shown often enough and hardly ever cited."""
-    people = 1 if _is_personal() else PEOPLE_ASKED
-    often = Proof.objects.filter(cited=0, answered__gte=SESSIONS_ASKED, people__gte=people)
-    return often.values_list("entry_id", flat=True)
-
-
-def comes_behind(proof: Any) -> bool:
-    """Return whether hardly anyone cited an entry although enough sessions of enough people said what they used."""
-    if proof is None:
-        return False
-    people = 1 if _is_personal() else PEOPLE_ASKED
-    return not proof.cited and proof.answered >= SESSIONS_ASKED and proof.people >= people
 
 
 def tally_servings() -> int:
@@ -222,8 +187,8 @@ def tally_servings() -> int:
             "DELETE FROM knowledge_proof WHERE NOT EXISTS (SELECT 1 FROM knowledge_serving"
             " WHERE kind = 'company' AND source_id = entry_id::text)"
         )
-        most, citing = (SESSIONS_ASKED, 1) if _is_personal() else (MOST_OF_ONE, CITING)
-        cursor.execute(_TALLY, {"is_personal": _is_personal(), "most": most, "citing": citing})
+        most, citing = (SESSIONS_ASKED, 1) if is_personal() else (MOST_OF_ONE, CITING)
+        cursor.execute(_TALLY, {"is_personal": is_personal(), "most": most, "citing": citing})
         return int(cursor.rowcount)
 
 
@@ -241,12 +206,8 @@ def _parse_handle(actor: Actor, argument: str, handle: str, known: Mapping[Expos
     return known.get(named) or Exposure(kind, id_of_visible(actor, kind, id))
 
 
-def _is_personal() -> bool:
-    return bool(settings.BIGMIND_MODE == "personal")
-
-
 def _add(cited: Iterable[Exposure], misled: Iterable[Exposure]) -> None:
-    verdicts = {int(one.source_id): False for one in cited if _is_shared(one) and _is_personal()}
+    verdicts = {int(one.source_id): False for one in cited if _is_shared(one) and is_personal()}
     verdicts |= {int(one.source_id): True for one in misled if _is_shared(one)}
     if verdicts:
         with connection.cursor() as cursor:

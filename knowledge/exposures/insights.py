@@ -32,7 +32,8 @@ from accounts.services.usage import (
     use_by_operation,
 )
 from bigmind.database.rls import rls_bypass
-from knowledge.exposures.exposures import comes_behind, count_verdicts, read_last_citations, visible_count
+from knowledge.exposures.exposures import count_verdicts, read_last_citations, visible_count
+from knowledge.exposures.uncited_entries import comes_behind
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED
 from knowledge.models import CompanyEntry, Kind, Proof, Receipt, Serving, UnansweredQuestion
 

@@ -24,15 +24,14 @@ from bigmind.core.operations import carry_out
 from bigmind.text.hygiene import digest
 from knowledge.kb.entries import delete_entry, update_entry
 from knowledge.kb.entry_imports import COLUMNS, NewEntry, store_new
+from knowledge.kb.import_consent import WouldReplace, require_consent
 from knowledge.kb.source_identity import (
     FEW,
     HALF,
     MOST,
-    WouldReplace,
     earlier_names,
     is_bare_name_of,
     remember_place,
-    require_consent,
 )
 from knowledge.models import Entry, EntryType
 from knowledge.parsers.entries import SourceEntry, generations, rewordings
@@ -123,12 +122,8 @@ def delete_removed(actor: Actor, source: SourcePlace | str, report: Reimport, *,
     Raises:
         WouldReplace: it is most of what the source brought.
     """
-    going, there = len(report.removed), len(entries_from(actor, str(source)))
-    if going * 2 > there and not replaces:
-        raise WouldReplace(
-            f"{source} would lose {going:,} of its {there:,} entries. None was deleted.",
-            hint="If that is meant, say `replaces` (on the command line --replace).",
-        )
+    there = len(entries_from(actor, str(source)))
+    require_consent(str(source), changed=0, removed=len(report.removed), there=there, replaces=replaces)
     deleted = 0
     for entry in Entry.objects.filter(pk__in=report.removed.values()):
         if not _hand_over(entry):

@@ -20,14 +20,13 @@ from bigmind.core.errors import Invalid
 from bigmind.database.bulk_copy import copy_in, copy_new
 from bigmind.text.hygiene import REFUSED, echo
 from knowledge.argument_types import Completeness
+from knowledge.kb.import_consent import WouldReplace, require_consent
 from knowledge.kb.source_identity import (
     HALF,
     MOST,
-    WouldReplace,
     earlier_names,
     is_bare_name_of,
     remember_place,
-    require_consent,
 )
 from knowledge.models import (
     Kind,

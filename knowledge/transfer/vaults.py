@@ -20,7 +20,8 @@ from accounts.models import User
 from bigmind.core.argument_checks import refusal
 from bigmind.core.limits import TITLE_CHARS
 from bigmind.text.hygiene import one_line
-from knowledge.kb.source_identity import FEW, HALF, MOST, earlier_names, remember_place, require_consent
+from knowledge.kb.import_consent import require_consent
+from knowledge.kb.source_identity import FEW, HALF, MOST, earlier_names, remember_place
 from knowledge.memory.notes import index_note
 from knowledge.models import Kind, Note
 from knowledge.parsers.repositories import SourcePlace, read_place

@@ -19,9 +19,9 @@ from bigmind.web.charts import Bar, Chart, ListBehind, Ranking, Series, amount, 
 from bigmind.web.forms import Question, choice
 from bigmind.web.pages import Tab, own_page
 from bigmind.web.words import word_of
-from knowledge.exposures.exposures import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.exposures.gaps import newest_open_gaps
 from knowledge.exposures.insights import Insights, ItemUse, KnowledgeInsights, look_at_knowledge, look_at_use
+from knowledge.exposures.uncited_entries import PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.kinds import KINDS
 
 RANGES = [("7", gettext_lazy("7 days")), ("30", gettext_lazy("30 days")), ("90", gettext_lazy("90 days"))]

@@ -32,7 +32,7 @@ EXCUSED = {
     ),
     "hands it to the database and to functions that are tried": (
         *("accounts.services.settings_in_force.list_settings", "bigmind.core.word_filters.has_words"),
-        "knowledge.kb.source_identity.require_consent",
+        "knowledge.kb.import_consent.require_consent",
         *("bigmind.privacy.scrub.scrubbing.preview_scrub", "bigmind.privacy.scrub.scrubbing.scrub_text"),
         *("knowledge.capture.recall.recall_for", "knowledge.lessons.seen_errors.fingerprints_in"),
         *("knowledge.references.lookup.find_by_name", "knowledge.references.lookup.commands_in"),

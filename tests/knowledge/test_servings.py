@@ -13,9 +13,10 @@ from knowledge.context.company import most_relevant
 from knowledge.context.sessions import end_session, erase_session, start_session
 from knowledge.context.start_context import get_context
 from knowledge.exposures.context_receipts import GONE, receipt_of
-from knowledge.exposures.exposures import CITING, PEOPLE_ASKED, SESSIONS_ASKED, UseCounts, counts_of, tally_servings
+from knowledge.exposures.exposures import UseCounts, counts_of, tally_servings
 from knowledge.exposures.feedback import give_feedback
 from knowledge.exposures.insights import look_at_knowledge
+from knowledge.exposures.uncited_entries import CITING, PEOPLE_ASKED, SESSIONS_ASKED
 from knowledge.kb.company import search_global
 from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session

@@ -10,7 +10,7 @@ from bigmind.core.errors import Invalid
 from bigmind.management.base import DRY_RUN, REPLACE, YES, OperatorCommand, ProgressBar, Refused, argument
 from bigmind.management.people import actor_for
 from knowledge.kb.entry_sources import Reimport, delete_removed, import_source
-from knowledge.kb.source_identity import WouldReplace
+from knowledge.kb.import_consent import WouldReplace
 from knowledge.parsers.entries import SourceEntry
 from knowledge.parsers.repositories import SourcePlace, place_of, read_place
 from knowledge.parsers.yaml_files import EntryFile, read_what_can_be

@@ -8,7 +8,7 @@ from bigmind.core.errors import Invalid
 from bigmind.management.base import DRY_RUN, NAMED, REPLACE, OperatorCommand, ProgressBar, argument, usage_error
 from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
-from knowledge.kb.source_identity import WouldReplace
+from knowledge.kb.import_consent import WouldReplace
 from knowledge.parsers.repositories import SourcePlace
 from knowledge.references.arguments import plain_completeness
 from knowledge.references.imports import ImportedReferences, import_placed

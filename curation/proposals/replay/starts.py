@@ -9,7 +9,7 @@ from uuid import UUID
 from django.db import connection
 
 from knowledge.context.company import ENTRIES_SHOWN, READ_PER_GROUP, company_line, rank
-from knowledge.exposures.exposures import find_demoted
+from knowledge.exposures.uncited_entries import find_demoted
 from knowledge.kb.company import select_approved_entries
 from knowledge.models import CompanyEntry
 

@@ -9,7 +9,7 @@ import pytest
 
 from accounts.actor import Actor
 from curation.services.foreign_imports import import_bundle
-from knowledge.kb.source_identity import WouldReplace
+from knowledge.kb.import_consent import WouldReplace
 from knowledge.models import Note
 from knowledge.parsers.archives import Archive, Folder
 from knowledge.transfer.import_receipts import MovedIn
