@@ -13,6 +13,7 @@ class Retention:
     """How many backups to keep: the newest ones, and the last one of each day, week (from Monday) and month, in UTC.
 
     A backup that any of these keeps stays. If all are 0, all backups stay; the newest one always stays.
+    The figures are BIGMIND_BACKUP_KEEP and its siblings in `bigmind/environment/storage.py`.
     """
 
     newest: int = 0

@@ -20,7 +20,7 @@ from knowledge.context.budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADIN
 from knowledge.context.facts import ITEM_CHARS, line_starts, name_project
 from knowledge.context.lines import ContextLine, ContextPart
 from knowledge.exposures.context_receipts import why_company
-from knowledge.exposures.uncited_entries import uncited_last
+from knowledge.exposures.uncited_entries import put_uncited_last
 from knowledge.kb.company import ORDERS
 from knowledge.models import CompanyEntry, CompanyServer, Dispatch, Status
 from knowledge.models.verification import freshness_of
@@ -224,7 +224,9 @@ def by_relevance(entries: Iterable[Entry], project: str, topics: Sequence[str]) 
     Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
     """
     ranked = rank(entries, project, topics)
-    return uncited_last(ranked, [one if isinstance(one, CompanyRow) else getattr(one, "proof", None) for one in ranked])
+    return put_uncited_last(
+        ranked, [one if isinstance(one, CompanyRow) else getattr(one, "proof", None) for one in ranked]
+    )
 
 
 def rank(entries: Iterable[Entry], project: str, topics: Sequence[str]) -> list[Entry]:

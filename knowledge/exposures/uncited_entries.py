@@ -22,7 +22,7 @@ MOST_OF_ONE = -(-SESSIONS_ASKED // PEOPLE_ASKED)
 """Sessions of one person that count among these: else two others who say anything would be enough."""
 
 
-def uncited_last(ranked: Sequence[Ranked], proofs: Sequence[Any]) -> list[Ranked]:
+def put_uncited_last(ranked: Sequence[Ranked], proofs: Sequence[Any]) -> list[Ranked]:
     """Return entries in their order, those sent often and hardly ever cited after all others; each has its proof."""
     behind = [bool(proof and proof.answered and comes_behind(proof)) for proof in proofs]
     return [ranked[at] for at in sorted(range(len(ranked)), key=behind.__getitem__)] if any(behind) else [*ranked]

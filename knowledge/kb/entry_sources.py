@@ -123,7 +123,7 @@ def delete_removed(actor: Actor, source: SourcePlace | str, report: Reimport, *,
         WouldReplace: it is most of what the source brought.
     """
     there = len(entries_from(actor, str(source)))
-    require_consent(str(source), changed=0, removed=len(report.removed), there=there, replaces=replaces)
+    require_consent(str(source), changed=0, removed=len(report.removed), there=there, replaces=replaces, unasked=0)
     deleted = 0
     for entry in Entry.objects.filter(pk__in=report.removed.values()):
         if not _hand_over(entry):

@@ -3,7 +3,7 @@
 from bigmind.core.errors import Conflict
 
 UNASKED = 3
-"""Up to so many rows an import changes or removes without a question, whatever their share is."""
+"""Up to so many rows an import changes or removes without a question, whatever their share is. It deletes none so."""
 
 
 class WouldReplace(Conflict):
@@ -11,19 +11,27 @@ class WouldReplace(Conflict):
 
 
 def require_consent(
-    source: str, *, changed: int, removed: int, there: int, foreign: int = 0, replaces: bool = False
+    source: str,
+    *,
+    changed: int,
+    removed: int,
+    there: int,
+    foreign: int = 0,
+    replaces: bool = False,
+    unasked: int = UNASKED,
 ) -> None:
     """Refuse an import that would change or remove most of what is there, unless its caller says that this is meant.
 
     Args:
         foreign: How many of the rows to change were brought by another source.
         replaces: The caller's explicit word.
+        unasked: Up to so many rows there is no question: 0 where they are deleted for good.
 
     Raises:
-        WouldReplace: more than half of what the source brought, and more than three rows, or any of another source.
+        WouldReplace: more than half of what the source brought, and more than `unasked` rows, or any of another source.
     """
     touched = changed + removed
-    if replaces or not (foreign or (touched > UNASKED and touched * 2 > there)):
+    if replaces or not (foreign or (touched > unasked and touched * 2 > there)):
         return
     others = f" {foreign:,} of them were brought by another source." if foreign else ""
     raise WouldReplace(

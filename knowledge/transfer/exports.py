@@ -19,16 +19,15 @@ from pydantic import (
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from accounts.actor import Actor
-from accounts.models import Profile, Sharing, User
+from accounts.models import Sharing, User
 from accounts.people.profiles import get_profile
 from bigmind.core.argument_types import LongText, Moment
 from bigmind.core.private_row_numbers import NumberWritten, number_in
-from bigmind.database.columns import ColumnCopy
 from bigmind.environment.profile_sections import ProfileSection
 from bigmind.text.hygiene import check_content
-from knowledge.models import Chunk, Feedback, Session, ShownHeadline, Summary, Usefulness
+from knowledge.models import Chunk, Feedback, Session, ShownHeadline, Usefulness
 from knowledge.parsers.archives import MEMBERS
-from knowledge.transfer.columns import (
+from knowledge.transfer.carried_columns import (
     ChunkColumns,
     FactColumns,
     HypothesisColumns,
@@ -204,37 +203,6 @@ class MemoryDocument(ExportedModel):
     feedback: list[ExportedFeedback] = []
     program: Annotated[str, Field(max_length=50)] = ""
     files: Annotated[dict[Annotated[str, Field(max_length=1_000)], str], Field(max_length=MEMBERS)] = {}
-
-
-OWNER = "A document has one owner: who imports it."
-NUMBER = "Nothing in a document refers to it, and an import numbers its rows itself."
-AGENT = "An agent is a client that has signed in: an import makes up none that never did."
-_BINDS = "It tells conversations with one instance apart, and ends with them."
-OF_ONE_INSTANCE = {
-    "conversation": _BINDS,
-    "connection": _BINDS,
-    "number": NUMBER,
-    "key": "A key opens one instance.",
-}
-"""Columns of a session that no document has."""
-COLUMNS = (
-    ColumnCopy("memory_export", Profile, {"user": OWNER}, ExportedProfile.model_fields),
-    ColumnCopy("memory_export", Summary, {"session": "It stands in its session."}, ExportedSummary.model_fields),
-    ColumnCopy(
-        "memory_export",
-        Chunk,
-        {"id": NUMBER, "user": OWNER, "session": "It stands in its session."},
-        ExportedChunk.model_fields,
-    ),
-    ColumnCopy(
-        "memory_export",
-        Sharing,
-        {"user": OWNER, "curators_see_told": "Consent: the curators of one BigMind are not those of another."},
-        ExportedSharing.model_fields,
-    ),
-    ColumnCopy("memory_export", ShownHeadline, {}, ExportedHeadline.model_fields),
-    ColumnCopy("memory_export", Feedback, {"id": NUMBER, "user": OWNER, "agent": AGENT}, ExportedFeedback.model_fields),
-)
 
 
 def whole_memory(actor: Actor) -> MemoryDocument:

@@ -16,12 +16,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.actor import Actor, acts
-from accounts.models import Agent, Profile
+from accounts.models import Agent
 from accounts.people.profiles import get_profile
 from bigmind.core.errors import Invalid
 from bigmind.core.private_row_numbers import number_of
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
-from bigmind.database.columns import ColumnCopy
 from bigmind.text.hygiene import digest, one_line, show_hidden
 from knowledge.context.sessions import index_session
 from knowledge.conversation.chunks import head_of, text_of
@@ -31,7 +30,7 @@ from knowledge.memory.trigger_levels import level_brought
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.parsers.repositories import SourcePlace, place_of
 from knowledge.search.passages import Indexed, index_new
-from knowledge.transfer.columns import (
+from knowledge.transfer.carried_columns import (
     ChunkColumns,
     FactColumns,
     HypothesisColumns,
@@ -41,7 +40,7 @@ from knowledge.transfer.columns import (
     SummaryColumns,
 )
 from knowledge.transfer.readers.formats import ImportFormat
-from knowledge.transfer.readers.items import FIELDS, OWN
+from knowledge.transfer.readers.items import OWN
 from knowledge.transfer.readers.memory_drafts import (
     ChunkDraft,
     CompanyDraft,
@@ -57,68 +56,12 @@ from knowledge.transfer.readers.memory_drafts import (
 )
 from knowledge.transfer.readers.provenance import fingerprint, signer_notice
 
-from .exports import OF_ONE_INSTANCE
 from .import_receipts import MovedIn
 from .vaults import NoteImport
 
 D = TypeVar("D", bound=MemoryDraft)
 F = TypeVar("F", bound=FactColumns)
 BATCH = 500
-_PLACE = "the formats of other programs"
-_OWNER = "Whoever imports it owns it."
-_NUMBER = "An import numbers its rows itself."
-_LINK = "Links between facts are in BigMind's own document alone."
-_SET_ASIDE = "What was set aside stays here."
-COLUMNS = (
-    ColumnCopy(_PLACE, Profile, {"user": _OWNER, "updated_at": "It is that of the import."}, FIELDS["profile"]),
-    ColumnCopy(
-        _PLACE,
-        Session,
-        {
-            "user": _OWNER,
-            "agent": "It is that of the import, so that the import can be undone.",
-            **OF_ONE_INSTANCE,
-            "set_aside_at": _SET_ASIDE,
-        },
-        ("id", *FIELDS["session"]),
-    ),
-    ColumnCopy(_PLACE, Summary, {"created_at": "The end of its session stands for it."}, FIELDS["session"]),
-    ColumnCopy(_PLACE, Chunk, {"id": _NUMBER, "user": _OWNER, "set_aside_at": _SET_ASIDE}, FIELDS["chunk"]),
-    ColumnCopy(
-        _PLACE,
-        Fact,
-        {
-            "id": _NUMBER,
-            "user": _OWNER,
-            "digest": "It follows from the text.",
-            "superseded_by": _LINK,
-            "similar_to": _LINK,
-            "contradicted_by": _LINK,
-            "anchor_checks": "The next check of a repository makes them.",
-            "deprecated_at": _SET_ASIDE,
-            "deprecation_reason": _SET_ASIDE,
-        },
-        ("source_session", "provenance", *FIELDS["fact"]),
-    ),
-    ColumnCopy(
-        _PLACE,
-        Hypothesis,
-        {"id": _NUMBER, "user": _OWNER, "set_aside_at": _SET_ASIDE},
-        FIELDS["hypothesis"],
-    ),
-    ColumnCopy(
-        _PLACE,
-        Note,
-        {
-            "id": _NUMBER,
-            "user": _OWNER,
-            "provenance": "It names a file that a note follows, and that file does not go along.",
-            "set_aside_at": _SET_ASIDE,
-        },
-        FIELDS["note"],
-    ),
-)
-"""What is carried out as the fields of items, and back as the drafts that these are made of."""
 
 
 def report_of(reading: Reading, format: ImportFormat, *, dry_run: bool) -> MovedIn:

@@ -25,13 +25,9 @@ from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
 from knowledge.parsers.archives import FilesInMemory
 from knowledge.truth.fact_index import index_fact
 
-from .columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns
+from .carried_columns import FactColumns, HypothesisColumns, NoteColumns, ProfileColumns, SessionColumns
 from .exports import (
-    AGENT,
     LAST_PLACE,
-    NUMBER,
-    OF_ONE_INSTANCE,
-    OWNER,
     ExportedChunk,
     ExportedFact,
     ExportedHypothesis,
@@ -45,6 +41,7 @@ from .exports import (
 )
 from .foreign_imports import at_level_brought, bring_in_notes, move_in, report_of
 from .import_receipts import MovedIn
+from .left_out_columns import FACT, NUMBERED, SESSION
 from .parts import MemoryPart, memory_parts
 from .readers.formats import AUTO
 from .readers.uploads import read_files
@@ -277,11 +274,7 @@ SESSIONS = MemoryPart(
     ExportedSession,
     sessions_of,
     _import_sessions,
-    {
-        "user": OWNER,
-        "agent": AGENT,
-        **OF_ONE_INSTANCE,
-    },
+    SESSION,
     export_session,
 )
 FACTS = MemoryPart(
@@ -289,23 +282,19 @@ FACTS = MemoryPart(
     ExportedFact,
     lambda user: Fact.objects.of(user).order_by("created_at", "id"),
     _import_facts,
-    {
-        "user": OWNER,
-        "digest": "It follows from the text.",
-        "anchor_checks": "The next check of a repository makes them.",
-    },
+    FACT,
 )
 HYPOTHESES = MemoryPart(
     Hypothesis,
     ExportedHypothesis,
     lambda user: Hypothesis.objects.of(user).order_by("created_at", "id"),
     _import_hypotheses,
-    {"id": NUMBER, "user": OWNER},
+    NUMBERED,
 )
 NOTES = MemoryPart(
     Note,
     ExportedNote,
     lambda user: Note.objects.of(user).order_by("domain", "key"),
     _import_notes,
-    {"id": NUMBER, "user": OWNER},
+    NUMBERED,
 )

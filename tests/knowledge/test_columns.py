@@ -36,7 +36,7 @@ from knowledge.models import (
 )
 from knowledge.references import exports as reference_exports
 from knowledge.references import texts
-from knowledge.transfer import exports, foreign_imports
+from knowledge.transfer import left_out_columns
 from knowledge.transfer.imports import import_memory
 from knowledge.transfer.parts import memory_parts
 from knowledge.transfer.program_formats import export_memory
@@ -47,8 +47,8 @@ from tests.factories import make_actor
 from tests.knowledge.factories import columns_at_default, make_fact, make_session
 
 COPIES = (
-    *exports.COLUMNS,
-    *foreign_imports.COLUMNS,
+    *left_out_columns.IN_EXPORT,
+    *left_out_columns.IN_OTHER_FORMATS,
     *(part.columns for part in memory_parts().values()),
     *company_exports.COLUMNS,
     *argument_types.COLUMNS,
@@ -202,13 +202,12 @@ def test_a_form_is_filled_with_all_that_it_asks_for(form, initial) -> None:
 @contextmanager
 def _one_column_more(model: type[models.Model]) -> Iterator[str]:
     """Let a model have a column that no place was told of."""
-    field, compile_once = models.CharField(max_length=20, default=""), FixedQuery._compile
+    field = models.CharField(max_length=20, default="")
     model.add_to_class("mood", field)
     try:
         # No statement that names the column stays in the process.
-        with patch.object(
-            FixedQuery, "_compile", lambda self, values: compile_once(FixedQuery(self._compiled._load.args[0]), values)
-        ):
+        uncached = property(lambda query: vars(query)["_compiled"].__wrapped__)
+        with patch.object(FixedQuery, "_compiled", uncached, create=True):
             yield "mood"
     finally:
         model._meta.local_fields.remove(field)

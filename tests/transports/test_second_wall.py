@@ -64,7 +64,7 @@ def no_first_wall(monkeypatch):
     for model in (Session, Fact, Note):
         monkeypatch.setattr(type(model.objects.all()), "of", lambda rows, user: rows)
     # Built for each call, so that they forget, too, and no other test gets what was built here.
-    monkeypatch.setattr(FixedQuery, "__call__", lambda query, *values: list(query._compiled._load.args[0](*values)))
+    monkeypatch.setattr(FixedQuery, "__call__", lambda one, *values: list(one._compiled.__wrapped__.args[0](*values)))
     private = {Kind.FACT: Fact, Kind.CHUNK: Chunk, Kind.SUMMARY: Session, Kind.NOTE: Note, Kind.HYPOTHESIS: Hypothesis}
     for kind, model in private.items():
         forgetful = replace(KINDS[kind], visible=lambda user, model=model: model.objects.all())

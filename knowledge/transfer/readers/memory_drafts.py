@@ -29,7 +29,7 @@ from bigmind.privacy.screening import drop_private_in
 from bigmind.privacy.screening.policy import Screened, arriving, collect_notices, screen
 from bigmind.text.hygiene import check_content, texts_in
 from knowledge.argument_types import CompanyCategoryName, Domain, Key
-from knowledge.transfer.columns import (
+from knowledge.transfer.carried_columns import (
     ChunkColumns,
     FactColumns,
     HypothesisColumns,

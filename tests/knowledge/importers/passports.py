@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from accounts.actor import Actor
 from accounts.people.profiles import get_profile
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session, Summary
-from knowledge.transfer.foreign_imports import COLUMNS
+from knowledge.transfer.left_out_columns import IN_OTHER_FORMATS
 from tests.knowledge.factories import make_fact, make_hypothesis, make_note, make_session
 
 HARD = "Deploys happen on Fridays.\n---\n# never: mind"
@@ -52,7 +52,7 @@ def fill_memory(actor: Actor) -> Actor:
 def fields_of(actor: Actor) -> dict[tuple[str, int, str], object]:
     """The stored rows of all that formats carry, column by column, without what an import makes anew."""
     said = {}
-    for copied in COLUMNS:
+    for copied in IN_OTHER_FORMATS:
         rows = copied.model.objects.filter(**{getattr(copied.model, "owned_by", "user"): actor.user})
         for number, row in enumerate(sorted(rows, key=str)):
             values = copied.values(row).items()

@@ -18,9 +18,9 @@ from curation.services.foreign_imports import import_bundle
 from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Fact, Hypothesis, Note, Session, Summary
 from knowledge.parsers.archives import FilesInMemory, bundle_of
-from knowledge.transfer.foreign_imports import COLUMNS
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
 from knowledge.transfer.imports import Imported, import_memory
+from knowledge.transfer.left_out_columns import IN_OTHER_FORMATS
 from knowledge.transfer.program_formats import export_memory, files_for, write_items
 from knowledge.transfer.readers.formats import WRITTEN, format_of, read
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item
@@ -183,7 +183,7 @@ def test_a_memory_goes_to_a_program_and_comes_back_whole(program):
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("copied", COLUMNS, ids=lambda copied: copied.model.__name__)
+@pytest.mark.parametrize("copied", IN_OTHER_FORMATS, ids=lambda copied: copied.model.__name__)
 def test_the_memory_that_goes_around_says_something_in_every_column(copied):
     fill_memory(make_actor())
 
