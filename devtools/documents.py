@@ -14,7 +14,7 @@ from bigmind.transports.rest.reference_pages import Argument, arguments_in_words
 from bigmind.transports.rest.routes import ROOT
 from devtools.recording import recording
 from devtools.refusals import COMMAND, refusals
-from knowledge.transfer.foreign_imports import COLUMNS
+from knowledge.transfer.left_out_columns import IN_OTHER_FORMATS
 from knowledge.transfer.readers.formats import WRITTEN
 from knowledge.transfer.readers.items import FIELDS
 
@@ -103,7 +103,7 @@ def formats_document() -> str:
 def _columns_that_stay() -> Iterator[str]:
     """Yield the table of the columns that stay here, those with one reason in one row."""
     by_reason: dict[str, list[str]] = {}
-    for copied in COLUMNS:
+    for copied in IN_OTHER_FORMATS:
         for name, why in copied.left_out.items():
             by_reason.setdefault(why, []).append(f"`{copied.model._meta.model_name}.{name}`")
     yield from ("| stays here | why |", "|---|---|")
