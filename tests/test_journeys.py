@@ -40,7 +40,7 @@ BUDGETS = {
     "memory_end_session": Cost(60, 600, 10),
     "memory_flag_important": Cost(60, 600, 10),
     "memory_list_facts": Cost(41, 620, 3),
-    "memory_recall": Cost(76, 1_130, 12),
+    "memory_recall": Cost(75, 1_130, 12),
     "memory_semantic_search": Cost(75, 940, 12),
     "kb_search": Cost(61, 560, 8),
     "a curator opens a proposal": Cost(55, 1_000, 12),

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 
 from bigmind.text.token_counts import count_tokens
-from knowledge.embeddings.providers import Embedder, EmbedderError
+from knowledge.embeddings.providers import EmbedderError
 from knowledge.models import EmbeddingDay
 
 SHARE_OF_BATCHES = 0.95
@@ -35,8 +35,8 @@ class BudgetSpent(EmbedderError):
         self.retry_after = retry_after
 
 
-def pay(embedder: Embedder, texts: Sequence[str], *, share: float = 1.0) -> None:
-    """Charge these texts to today's budget, if the embedder is paid.
+def pay(texts: Sequence[str], *, share: float = 1.0) -> None:
+    """Charge these texts to today's budget.
 
     Args:
         share: The part of the budget that this caller may use up.
@@ -44,8 +44,7 @@ def pay(embedder: Embedder, texts: Sequence[str], *, share: float = 1.0) -> None
     Raises:
         BudgetSpent: that part is used up. Nothing is charged.
     """
-    if embedder.is_paid:
-        spend(sum(map(count_tokens, texts)), share=share)
+    spend(sum(map(count_tokens, texts)), share=share)
 
 
 def spend(tokens: int, *, share: float = 1.0) -> None:

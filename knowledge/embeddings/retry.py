@@ -49,7 +49,8 @@ def embed_batch(embedder: Embedder, texts: Sequence[str], *, sleep: Callable[[fl
     if not 1 <= len(texts) <= LARGEST_BATCH:
         raise ValueError(f"A batch has 1 to {LARGEST_BATCH} texts, not {len(texts)}.")
     with _pass_circuit(embedder):
-        budget.pay(embedder, texts, share=budget.SHARE_OF_BATCHES)
+        if embedder.is_paid:
+            budget.pay(texts, share=budget.SHARE_OF_BATCHES)
         return _try_again(lambda: _embed(embedder, texts, BATCH_SECONDS), sleep)
 
 
@@ -60,7 +61,8 @@ def embed_query(embedder: Embedder, query: str) -> Embedded:
         EmbedderError: of any kind; search by keyword alone then, and say so.
     """
     with _pass_circuit(embedder):
-        budget.pay(embedder, [query])
+        if embedder.is_paid:
+            budget.pay([query])
         return _embed(embedder, [query], QUERY_SECONDS)
 
 
