@@ -224,9 +224,8 @@ def by_relevance(entries: Iterable[Entry], project: str, topics: Sequence[str]) 
     Entries sent often and hardly ever cited come last; they stay, and search finds them as before.
     """
     ranked = rank(entries, project, topics)
-    return put_uncited_last(
-        ranked, [one if isinstance(one, CompanyRow) else getattr(one, "proof", None) for one in ranked]
-    )
+    proofs = [one if isinstance(one, CompanyRow) else getattr(one, "proof", None) for one in ranked]
+    return put_uncited_last(ranked, proofs)
 
 
 def rank(entries: Iterable[Entry], project: str, topics: Sequence[str]) -> list[Entry]:
