@@ -39,7 +39,6 @@ _MUST_NOT = said.word_set("must shall doit doivent debe deben")
 _NEVER = said.word_set(
     "never no nothing nobody nie niemals keine kein jamais aucun aucune nunca jamas ningun avoid cannot"
 )
-_MANY = frozenset(map(stem, said.MANY))
 _BEING = said.word_set("is are was were be ist sind est sont es son esta estan") | frozenset(
     map(stem, ["is", "are", "ist", "sind", "est", "sont", "es", "son", "esta", "estan", "liegt", "liegen"])
 )
@@ -116,7 +115,7 @@ def _is_ended(text: Statements) -> bool:
 
 def _is_same_title(one: Statements, other: Statements) -> bool:
     here, there = one.title.content.keys(), other.title.content.keys()
-    return bool(here and there) and (here <= there or there <= here) and not _are_numbered(one, other)
+    return bool(here and there) and (here <= there or there <= here)
 
 
 def _are_numbered(one: Statements, other: Statements) -> bool:
@@ -132,7 +131,6 @@ def _are_apart(one: Statements, other: Statements) -> bool:
     here, there = one.title, other.title
     if not (one.has_title and other.has_title) or here.plain == there.plain:
         return False
-    is_same_title = _is_same_title(one, other)
     if _are_numbered(one, other):
         return True
     own = (here.content.keys() - there.content.keys(), there.content.keys() - here.content.keys())
@@ -146,7 +144,7 @@ def _are_apart(one: Statements, other: Statements) -> bool:
         return False
     # “Order” and “order sync” are two things where a template is all that they have in common.
     equal = [{(clause.key, *clause.plain) for clause in clauses} for clauses in statements]
-    return not is_same_title or (common >= LEAST_TEMPLATE and len(equal[0] & equal[1]) * 2 < common)
+    return not _is_same_title(one, other) or (common >= LEAST_TEMPLATE and len(equal[0] & equal[1]) * 2 < common)
 
 
 def _frame(clause: Clause, title: Collection[str]) -> tuple[str, ...]:
@@ -550,8 +548,6 @@ def _is_other_value(pair: _Pair) -> bool:
         return False
     is_there = all(frame[0] in _BEING and frame[1] == place for frame in frames)
     if is_there and all(are_names) and not (set(place.split()) & {"with", "mit", "avec", "con", "by"}):
-        return True
-    if frames[0] == frames[1] and verb in _USING and len(pair.shared) >= 2:
         return True
     is_held = verb in _HOLDING or (place and all(stem(clause.plain[0]) in _HOLDING for clause in pair.clauses))
     is_framed = frames[0] == frames[1] and is_held and are_names[0] == are_names[1]
