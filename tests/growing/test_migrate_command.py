@@ -73,6 +73,7 @@ def test_without_pgvector_it_says_so_before_it_begins(undone: None, monkeypatch:
 
 
 def test_through_a_pool_it_does_not_begin(undone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.ensure_connection()  # A connection that is made meanwhile would look whether there is a pool.
     monkeypatch.setattr(connection, "is_pooled", True)
 
     with pytest.raises(CommandError, match=r"A pool stands before.*past the pool.*Nothing was migrated"):
