@@ -61,7 +61,7 @@ def _require_zone(name: str) -> str:
 
 TimeZone = Annotated[
     str,
-    Field(max_length=64, description="Such as Europe/Berlin; empty: that of the instance."),
+    Field(max_length=64, description="Such as Europe/Berlin; empty: that of the last browser, else of the instance."),
     AfterValidator(_require_zone),
 ]
 

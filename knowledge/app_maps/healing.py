@@ -42,7 +42,7 @@ from knowledge.shapes.app_maps import WayShape
 
 ROWS_COMPARED = 5
 LATELY = timedelta(minutes=15)
-"""How long what somebody mended is taken for the answer to a report that does not say which id failed."""
+"""How long a repair counts as the answer to a report that does not say which id failed."""
 
 FailureName = Annotated[
     Literal["row_gone", "schema_changed", "table_gone", "app_gone"],
@@ -147,7 +147,7 @@ def _not_known(name: str) -> Mended:
 
 
 def _answer_mended(report: Report, thing: Thing, what: str, id: str) -> Mended | None:
-    """What the reply is where somebody mended the thing since the id of this report failed: then it has another id.
+    """Return the reply to a report of an id that was mended meanwhile; None where the map still has that id.
 
     A report that says a thing is gone and not which id failed is taken to be about the id before, where it was mended a
     short while ago: what several agents met at once is forgotten by none of them after another has found it.
