@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.operations import OPERATIONS as ACCOUNTS
+from bigmind.core.argument_conversion import NAMES_OF_TOOL
 from bigmind.core.argument_types import Query
 from bigmind.core.errors import Invalid, NotFound
 from bigmind.core.operations import Effect, Operation
@@ -105,10 +106,12 @@ def find_operation(name: str) -> Operation | None:
 
 
 def find_named(operation: Operation, arguments: Mapping[str, Any]) -> Operation | None:
-    """Return the operation that a call names to be performed in its place, if any."""
-    named = arguments.get("tool") if operation.performs_others else None
-    target = find_operation(named) if isinstance(named, str) else None
-    return None if target is None or target.performs_others else target
+    """Return the operation that a call names to be performed in its place, if any: `name` is read as `tool` is."""
+    if not operation.performs_others:
+        return None
+    sent = (arguments.get(name) for name in NAMES_OF_TOOL)
+    named = [find_operation(name) for name in sent if isinstance(name, str)]
+    return next((target for target in named if target and not target.performs_others), None)
 
 
 def operation_to_perform(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
@@ -123,7 +126,10 @@ def operation_to_perform(operation: Operation, arguments: Mapping[str, Any]) -> 
     inner = operation.forgive({"arguments": sent.get("arguments")}).get("arguments") or {}
     if not isinstance(inner, dict):
         return operation, sent
-    beside = {name: value for name, value in sent.items() if name not in {"tool", "arguments", "find"}}
+    is_named = {
+        name for name in NAMES_OF_TOOL if isinstance(sent.get(name), str) and find_operation(sent[name]) is target
+    }
+    beside = {name: value for name, value in sent.items() if name not in {"arguments", "find"} | is_named}
     return target, {**beside, **inner}
 
 

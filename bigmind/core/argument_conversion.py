@@ -27,10 +27,12 @@ _WRAPPERS = frozenset({"arguments", "params", "parameters", "input", "args", "kw
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 UNTIL = frozenset({"until", "till", "to", "end", "end_date", "to_date"})
 """Names of an argument for the last day that is meant: `before` is the end of that day."""
+NAMES_OF_TOOL = ("tool", "name", "tool_name", "operation", "function")
+"""What agents call the argument that names an operation, its own name first."""
 _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "query": ("question", "q", "search", "search_query", "search_term", "prompt", "keywords", "text"),
     "find": ("query", "question", "search", "description", "task", "want"),
-    "tool": ("name", "tool_name", "operation", "function"),
+    "tool": NAMES_OF_TOOL[1:],
     "fact": ("content", "text", "memory", "statement", "new_fact", "value"),
     "content": ("text", "message", "body", "memory", "note", "value", "exchange"),
     "hypothesis": ("belief", "text", "content", "statement"),
@@ -63,6 +65,8 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "older_than_days": ("days",),
 }
 """What agents call an argument whose name they do not know."""
+_SESSION = frozenset({"session_id", "source_session", "session"})
+"""The session of a conversation, which agents are asked to send along with each write: some writes belong to none."""
 
 
 def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -70,13 +74,15 @@ def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mappin
 
     `null` counts as not sent; the JSON text of a list or an object becomes that list or object; the case of a choice
     does not matter; a handle such as `F12` becomes the id it names; another name for an argument, such as `question`,
-    becomes its own.
+    becomes its own. A session is left out where no argument takes one.
 
     Raises:
         Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
     """
     properties, handles = schema.get("properties", {}), _handles_of(model)
     named, until = _rename(_unwrap(arguments, properties), properties)
+    if not any("session" in name for name in properties):
+        named = {name: value for name, value in named.items() if name not in _SESSION}
     sent = {name: value for name, value in named.items() if not _is_absent(name, value, schema, handles)}
     _fill_in_kinds(sent, handles, properties)
     problems = []

@@ -34,7 +34,7 @@ def nearest_or(name: str, names: Iterable[str], otherwise: str) -> str:
 def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()) -> list[str]:
     """Return up to three names, or words of the texts, that a misspelt word of a question may stand for.
 
-    A common English word is spelled right: “use” stands for no “user”.
+    A common English word is spelled right: “use” stands for no “user”. A word and its plural are one word.
 
     Args:
         names: Topics, tags and keys that the user may see.
@@ -48,6 +48,6 @@ def suggest_words(query: str, *, names: Iterable[str], texts: Iterable[str] = ()
         for one in dict.fromkeys([*words, query.casefold().strip()])
         if len(one) >= SHORTEST and one not in choices and not is_common(one)
         for word, score, _ in process.extract(one, list(choices), scorer=fuzz.ratio, score_cutoff=MISSPELT)
-        if len(word) >= SHORTEST
+        if len(word) >= SHORTEST and not (word.startswith(one) or one.startswith(word))
     ]
     return list(dict.fromkeys(name for _, name in sorted(near, key=lambda pair: -pair[0])))[:SUGGESTIONS]

@@ -201,6 +201,7 @@ def _structured(name, actor, query):
 def test_a_common_word_is_not_taken_for_a_misspelt_one():
     assert suggest_words("which do you use", names=["user", "users"], texts=["The user chose."]) == []
     assert suggest_words("which usser", names=["user"]) == ["user"]
+    assert suggest_words("how many payments", names=[], texts=["The payment provider retries."]) == []
 
 
 @BUILTIN

@@ -285,6 +285,12 @@ MISTAKES = (
         lambda ids: ("knowledge_get", {"domain": "email"}),
     ),
     Mistake(
+        "another tool under `name`, as MCP itself writes it",
+        FORGIVEN,
+        lambda ids: ("memory_use_tool", {"name": "knowledge_get", "arguments": {"domain": "email"}}),
+        lambda ids: ("knowledge_get", {"domain": "email"}),
+    ),
+    Mistake(
         "the arguments of another tool as JSON text",
         FORGIVEN,
         lambda ids: ("memory_use_tool", {"tool": "knowledge_get", "arguments": '{"domain": "email"}'}),

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from accounts.actor import Actor
+from bigmind.core.errors import Invalid
+from bigmind.core.operations import Effect, Operation
 from bigmind.operations import CATALOGUE
 from knowledge.context.sessions import end_session
 from knowledge.conversation.current_sessions import begin_session
@@ -71,3 +73,30 @@ def test_nobody_reaches_a_session_of_somebody_else_by_a_handle() -> None:
     make_session(make_actor())
 
     assert not KINDS[Kind.SUMMARY].of_id(make_actor().user, "S1").exists()
+
+
+@pytest.mark.parametrize("named", ["session_id", "source_session", "session"])
+def test_a_session_that_is_sent_along_is_no_mistake_where_no_argument_takes_one(named: str) -> None:
+    actor = make_actor()
+    session = begin_session(actor)
+    call(actor, "memory_store_fact", category="decision", fact="Lies.")
+
+    refusals = {
+        name: message
+        for name, operation in CATALOGUE.items()
+        if operation.effect is not Effect.READ
+        if (message := _refusal_of(operation, {named: session.handle}, named))
+    }
+    corrected = call(actor, "memory_correct_fact", fact_id=1, fact="Truth.", **{named: session.handle})
+
+    assert refusals == {}
+    assert corrected.fact == "Truth."
+
+
+def _refusal_of(operation: Operation, sent: dict[str, str], named: str) -> str:
+    """Return what a call is refused for, as far as it is for this argument."""
+    try:
+        operation.accept(operation.forgive(sent))
+    except Invalid as refusal:
+        return refusal.message if named in refusal.message else ""
+    return ""
