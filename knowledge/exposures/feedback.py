@@ -77,9 +77,7 @@ def record_feedback(actor: Actor, *, kind: str, id: str, verdict: str, note: str
     if Kind(kind) is Kind.ENTRY:
         # In a team nobody vouches for their own entry; in personal mode there is nobody else.
         if settings.BIGMIND_MODE != "personal" and Entry.objects.filter(pk=source_id, created_by=actor.user).exists():
-            return RecordedFeedback(
-                feedback, "Noted. The confidence of what you added is moved by what others say of it."
-            )
+            return RecordedFeedback(feedback, "The confidence of what you added is moved by what others say of it.")
         _move_confidence(source_id, STEP[Usefulness(verdict)], STEP[Usefulness(known.verdict)] if known else 0.0)
     return RecordedFeedback(feedback, _consequence(kind, verdict, source_id))
 
@@ -129,7 +127,7 @@ def _consequence(kind: str, verdict: str, source_id: str) -> str:
     is_company = kind == Kind.COMPANY
     copy = CompanyCopy.objects.select_related("server").filter(pk=int(source_id)).first() if is_company else None
     if copy:
-        return f"Noted here. It is {copy.handle} of {copy.server.host}: its curators hear of it where you say it there."
+        return f"It is {copy.handle} of {copy.server.host}: its curators hear of it where you say it there."
     if is_company and verdict in COMPLAINTS:
         return "It is back in the curators' queue. Until they decide, treat it with care."
     if kind == Kind.ENTRY:
@@ -138,4 +136,4 @@ def _consequence(kind: str, verdict: str, source_id: str) -> str:
         return "It moves where this stands in search_knowledge; curators see what was said."
     if verdict in COMPLAINTS:
         return "Correct it or set it aside, so that it is not recalled again."
-    return "Noted."
+    return ""
