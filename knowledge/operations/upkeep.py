@@ -1,7 +1,7 @@
 """What is offered to look after a memory."""
 
 from bigmind.core.operations import Effect, Operation
-from knowledge.capture.rules import get_instructions
+from knowledge.capture.chosen_instructions import get_instructions
 from knowledge.memory import upkeep
 from knowledge.shapes.upkeep import HealthShape, InstructionsShape, ProfilePageShape, PrunedShape
 

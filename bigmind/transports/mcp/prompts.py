@@ -11,7 +11,7 @@ from bigmind.database.rls import rls_scope
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.transports.mcp.request_context import RequestContext
-from knowledge.capture.rules import rules_for
+from knowledge.capture.chosen_instructions import rules_for
 
 READS_CONTEXT, STARTS = "memory_get_context", "memory_start_session"
 

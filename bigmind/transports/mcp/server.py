@@ -22,7 +22,7 @@ from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_er
 from bigmind.transports.mcp.replies import error_of
 from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
-from knowledge.capture.rules import rules_for
+from knowledge.capture.chosen_instructions import rules_for
 from knowledge.references.collections import list_documented
 
 Context = ServerRequestContext[Any, Any]
