@@ -134,7 +134,6 @@ LEDGERS: dict[str, Bound] = {
     "accounts.AppToken": _elsewhere("accounts.tasks.forget_unused_apps", lambda: _("until they expire")),
     "accounts.ConnectedApp": _elsewhere("accounts.tasks.forget_unused_apps", lambda: _("a day, unless it is used")),
     "accounts.BackupRun": _elsewhere("bigmind.tasks.back_up", lambda: _("the newest, and the newest failures")),
-    "knowledge.Act": _elsewhere("knowledge.tasks.forget_captures", lambda: _("as long as its user chose")),
     "knowledge.Conversation": _elsewhere("knowledge.tasks.forget_captures", lambda: _("as long as its user chose")),
     "knowledge.HookEvent": _elsewhere("knowledge.tasks.forget_captures", lambda: _("as long as its user chose")),
     "knowledge.ReceiptText": _elsewhere("knowledge.tasks.forget_old_texts", lambda: _days(settings.KEEP_TOLD_DAYS)),

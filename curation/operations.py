@@ -17,7 +17,6 @@ from curation.shapes.briefings import ClaimShape, ComplaintShape, GoldenEffectSh
 from curation.shapes.golden_questions import GoldenQuestionShape, GoldenQuestionsShape
 from curation.shapes.reviews import CommentShape, PersonName, ReviewShape
 from knowledge.context.company import CompanyLine
-from knowledge.memory.trigger_counts import TriggerTrial
 from knowledge.models import CompanyEntry, Feedback
 from knowledge.shapes.anchors import AnchoredItemsShape, AnchorReportShape
 from knowledge.shapes.company import CompanyEntriesShape, CompanyEntryShape
@@ -33,7 +32,6 @@ _OF_ENTRIES: dict[Any, Any] = {
 _OF_ENTRIES |= {
     Neighbour: reply_of(Neighbour, _OF_ENTRIES, without=["says_same"]),
     CompanyLine: reply_of(CompanyLine, without=["id", "source"], tokens=int),
-    TriggerTrial: reply_of(TriggerTrial, without=["is_for_all", "by_trigger", "examples"]),
     deciding.Decision: reply_of(deciding.Decision, _OF_ENTRIES, status=str),
 }
 _OF_ENTRIES[briefing.ContextEffect] = reply_of(briefing.ContextEffect, _OF_ENTRIES, without=["top"])

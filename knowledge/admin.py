@@ -20,7 +20,6 @@ from bigmind.web.admin import ReadOnlyAdmin, show
 from knowledge.kinds import erase_own
 from knowledge.memory.archive import restore, set_aside
 from knowledge.models import (
-    Act,
     AmbiguousName,
     App,
     AppEntity,
@@ -211,9 +210,6 @@ show(
     order="-at",
     exclude=("prompt",),
     show_full_result_count=False,
-)
-show(
-    Act, "at user client moment tool", search="user__username tool", order="-at", exclude=("command", "paths", "error")
 )
 show(Firing, "at user kind source_id level team brought", search="user__username source_id", order="-at")
 show(ToolUse, "at user conversation tool_use_id sub_agent", search="user__username tool_use_id", order="-at")

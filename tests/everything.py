@@ -46,7 +46,6 @@ from knowledge.memory.facts import store_fact
 from knowledge.memory.hypotheses import add_hypothesis
 from knowledge.memory.notes import set_note
 from knowledge.models import (
-    Act,
     AmbiguousName,
     App,
     AppRun,
@@ -143,9 +142,8 @@ def make_one_of_everything() -> User:
     HookEvent.objects.create(conversation=hooked, user=user, event="start")
     ToolUse.objects.create(conversation=hooked, user=user, tool_use_id="toolu_1")
     HookHealth.objects.create(user=user, client="claude-code")
-    done = Act.objects.create(user=user, told_id="1", client="claude-code", moment="before", command="git push --force")
     fired = {"kind": "company", "source_id": str(entry.pk), "trigger": "command: git push", "level": "advise"}
-    Firing.objects.create(user=user, act=done, told_id="1", client="claude-code", brought=True, **fired)
+    Firing.objects.create(user=user, told_id="1", client="claude-code", brought=True, **fired)
     CapturePolicy.objects.create(user=user)
     TidyingAnswer.objects.create(user=user, key="0" * 12, concern=Concern.UNUSED, items=["1"], action="keep")
     Serving.objects.create(session=start, user=user, kind="company", source_id=str(entry.pk))

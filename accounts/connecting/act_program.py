@@ -34,7 +34,6 @@ OLD_SECONDS = 7 * 24 * 3600
 """A set that was not confirmed for so long advises, but holds nothing any more: someone may have switched it off."""
 MOST_TOLD = 3
 TEXT_BYTES = 9_000
-COMMAND_CHARS, ERROR_CHARS = 2_000, 1_000
 ALLOW = "bigmind allow"
 ASKS_ITSELF = {"claude-code"}
 """Clients that put a hook's question to the person. The others hold the act until the person allows it in a prompt:
@@ -324,30 +323,28 @@ class Moment:
             self._write_state()
 
     def record(self) -> None:
-        """Record what was done and what fired, to send to BigMind later; nothing for a person who keeps no record."""
-        act = self.act
-        if act is None or not self.set.records or (act.moment == PROMPT and not self.fired):
+        """Record what fired, to send to BigMind later; nothing for a person who wants it not counted."""
+        if not self.fired or not self.set.records:
             return
-        line: Json = {"id": f"{time.time_ns():x}-{os.getpid():x}", "at": _now(), "s": self.session, "d": self.folder}
-        line |= {"e": act.moment, "t": act.tool[:200], "f": self._list_firings()}
-        error = act.text if act.moment == ERROR else ""
-        error = error if len(error) <= ERROR_CHARS else f"{error[:300]}\n{error[300 - ERROR_CHARS :]}"
-        line |= {"c": act.command[:COMMAND_CHARS], "p": act.paths[:20], "x": error}
+        fired = [
+            {"k": item["k"], "i": item["i"], "t": item["t"][number][3], "l": item["l"], "b": brings}
+            for item, number, brings in self.fired
+        ]
+        line = {
+            "id": f"{time.time_ns():x}-{os.getpid():x}",
+            "at": _now(),
+            "s": self.session,
+            "d": self.folder,
+            "f": fired,
+        }
         path = os.path.join(self.config["folder"], "acts", f"{self.client}.jsonl")
         try:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as file:
-                # Beyond the limit only what fired, by which an entry's triggers are judged.
-                if self.fired or file.tell() < LOG_BYTES:
+                if file.tell() < LOG_BYTES:
                     file.write(json.dumps(line).encode() + b"\n")
         except OSError:
             return
-
-    def _list_firings(self) -> list[Json]:
-        return [
-            {"k": item["k"], "i": item["i"], "t": item["t"][number][3], "l": item["l"], "b": brings}
-            for item, number, brings in self.fired
-        ]
 
 
 def _heading(level: int, handles: str, pages: str) -> str:

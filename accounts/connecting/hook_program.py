@@ -771,7 +771,7 @@ def read_signature(config: Json) -> str:
 
 
 def take_notes(config: Json) -> list[str]:
-    """Return the files in which the program for acts noted what was done, closed for it."""
+    """Return the files in which the program for acts noted what fired, closed for it."""
     folder = os.path.join(config["folder"], "acts")
     with suppress(OSError):
         name = os.path.join(folder, f"{config['client']}.jsonl")
@@ -785,18 +785,11 @@ def take_notes(config: Json) -> list[str]:
 
 
 def read_notes(path: str) -> list[Json]:
-    """Return what was noted, the last of it where it is too much; what fired counts before what was only done."""
+    """Return the acts at which something fired. Commands, which older versions noted, stay here."""
     with suppress(OSError), open(path, "rb") as file:
-        noted = _objects(file.read(INPUT_BYTES))
-        return [act for act in noted if act.get("f")] + [act for act in noted if not act.get("f")][-ACTS:]
+        noted = [act for act in _objects(file.read(INPUT_BYTES)) if act.get("f")]
+        return [{name: act.get(name) for name in ("id", "at", "s", "d", "f")} for act in noted]
     return []
-
-
-def clean_act(act: Json) -> Json:
-    """Return what may leave the machine of an act: no secrets, nothing private."""
-    texts = {name: clean(_text(act.get(name)), TEXT_CHARS) for name in ("c", "x")}
-    paths = act.get("p")
-    return {**act, **texts, "p": [clean(_text(path), 300) for path in (paths if isinstance(paths, list) else [])]}
 
 
 def _exclusions_path(config: Json) -> str:
@@ -934,9 +927,9 @@ class HookRun:
         return True
 
     def _take_acts(self) -> list[Json]:
-        """Return what the program for acts noted, without secrets; its notes go when they are in safe hands."""
+        """Return what the program for acts noted; its notes go when they are in safe hands."""
         self.notes = take_notes(self.config)
-        return [clean_act(act) for path in self.notes for act in read_notes(path)][:ACTS]
+        return [act for path in self.notes for act in read_notes(path)][:ACTS]
 
     def _capture(self, path: object, root: str) -> None:
         if not isinstance(path, str) or not is_below(path, transcript_roots(self.client)) or not os.path.isfile(path):

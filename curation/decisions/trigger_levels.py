@@ -11,7 +11,7 @@ from curation.decisions.history import entry_to_change, record
 from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
 from knowledge.argument_types import TeamName, TriggerLevelName
-from knowledge.memory.trigger_counts import count_firings, try_triggers
+from knowledge.memory.trigger_counts import count_firings
 from knowledge.memory.trigger_levels import level_of
 from knowledge.models import CompanyEntry, Kind, TriggerLevel
 
@@ -30,8 +30,8 @@ def set_trigger_level(
 ) -> Review:
     """Set the level of an approved entry's triggers, for everyone or for one team, as a curator.
 
-    The returned step of the history says how often they had fired by then and, if the level is raised, how often they
-    would have fired in the last 30 days. Hooks get it within minutes. It can be undone.
+    The returned step of the history says how often they had fired by then. Hooks get it within minutes. It can be
+    undone.
 
     Raises:
         Conflict: it is not approved, has no triggers, or changed since `revision`.
@@ -46,7 +46,6 @@ def set_trigger_level(
     # Lowering a level needs no second person: it only lets agents go on.
     if _ORDER.index(target) > _ORDER.index(level_of(entry.trigger_levels, team)):
         require_may_approve(actor, entry)
-        sentences.append(try_triggers(actor, entry.triggers).in_words)
     levels = {**entry.trigger_levels, team: str(target)}
     text = " ".join([*sentences, notes]).strip()
     return record(actor, entry, Action.SET_LEVEL, notes=text, changes={"trigger_levels": levels})

@@ -33,7 +33,6 @@ from knowledge.context.company import (
     most_relevant,
 )
 from knowledge.exposures.feedback import open_complaints
-from knowledge.memory.trigger_counts import TriggerTrial, try_triggers
 from knowledge.models import UNDECIDED, CompanyEntry, Feedback, Kind, Status
 
 from .blast_radius import BlastRadius, blast_radius
@@ -78,21 +77,16 @@ class Briefing:
     last: Review | None = None
     """What the curator decided last, about this entry or another, while undoing it is offered."""
     radius: Annotated[BlastRadius | None, Field(description="What the usual decision about it would change.")] = None
-    trial: Annotated[
-        TriggerTrial | None, Field(description="How often its triggers would have fired; null: it has none.")
-    ] = None
 
 
 def brief(actor: Actor, *, entry_id: CompanyEntryId) -> Briefing:
     """Gather what a curator needs to decide about an entry: similar entries, approved or pending, contradictions,
-    provenance, the proposer's record, what it costs and displaces, warnings, complaints, which real answers change, how
-    often its triggers would have fired.
+    provenance, the proposer's record, what it costs and displaces, warnings, complaints, which real answers change.
 
     Call this when a curator asks about one entry of the queue. Returns all of it.
     """
     briefing = gather_briefing(actor, entry_id=entry_id, related=("owner", "decided_by", "dispatch__server", "proof"))
-    trial = try_triggers(actor, briefing.entry.triggers) if briefing.entry.triggers else None
-    return replace(briefing, radius=blast_radius(actor, entry_ids=[entry_id]), trial=trial)
+    return replace(briefing, radius=blast_radius(actor, entry_ids=[entry_id]))
 
 
 def gather_briefing(actor: Actor, *, entry_id: int, related: tuple[str, ...] = ()) -> Briefing:

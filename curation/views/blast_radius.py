@@ -13,7 +13,6 @@ from bigmind.web.pages import own_page, read_number
 from curation.decisions.deciding import approve_global
 from curation.proposals.blast_radius import blast_radius
 from curation.proposals.decision_trials import ACTIONS
-from knowledge.memory.trigger_counts import try_triggers
 from knowledge.models import CompanyEntry
 
 from .deciding import read_selection
@@ -33,7 +32,7 @@ def radius(request: HttpRequest) -> HttpResponse:
     sent = request.POST if request.method == "POST" else request.GET
     named = sent.get("decision", "")
     action: Any = named if named in ACTIONS else None
-    found, trial, problem = None, None, ""
+    found, problem = None, ""
     entries = list(CompanyEntry.objects.filter(pk__in=chosen).order_by("pk"))
     try:
         found = blast_radius(
@@ -43,12 +42,9 @@ def radius(request: HttpRequest) -> HttpResponse:
             edits=_edits_of(request, chosen[0]),
             into=read_number(sent.get("into", "")),
         )
-        # What fires is a matter of the one entry that is looked at.
-        triggers = _triggers_of(request, entries[0]) if len(entries) == 1 else []
-        trial = try_triggers(actor, triggers) if triggers else None
     except Invalid as refusal:
         problem = str(refusal)
-    context = {"radius": found, "entries": entries, "problem": problem, "trial": trial}
+    context = {"radius": found, "entries": entries, "problem": problem}
     return render(request, "curation/radius.html", context, status=422 if problem else 200)
 
 
@@ -59,13 +55,3 @@ def _edits_of(request: HttpRequest, entry_id: int) -> dict[str, Any]:
         return {}
     arguments = validate_arguments(approve_global, {**given, "entry_id": entry_id, "action": "edit", "revision": 1})
     return {name: arguments[name] for name in given}
-
-
-def _triggers_of(request: HttpRequest, entry: CompanyEntry) -> list[str]:
-    """Return the triggers of an entry, or what a form would make of them."""
-    triggers: list[str] = entry.triggers
-    if (given := request.POST.get("triggers")) is not None:
-        lines = [line.strip() for line in given.splitlines() if line.strip()]
-        arguments = {"triggers": lines, "entry_id": entry.pk, "action": "edit", "revision": 1}
-        triggers = validate_arguments(approve_global, arguments)["triggers"]
-    return triggers

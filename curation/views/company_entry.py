@@ -41,7 +41,7 @@ COMPLAINTS_SHOWN = 20
 def entry(request: HttpRequest, pk: int) -> HttpResponse:
     """Show one entry with its history and discussion; its reader's notices of it count as read."""
     mark_read(actor_of(request), entry_id=pk)
-    return _page(request, pk, tries="try" in request.GET)
+    return _page(request, pk)
 
 
 @own_page
@@ -140,7 +140,6 @@ def _page(
     refused: dict[str, DecisionForm] | None = None,
     action: str = "",
     seen: int | None = None,
-    tries: bool = False,
     comment: OperationForm | None = None,
     feedback: OperationForm | None = None,
 ) -> HttpResponse:
@@ -157,7 +156,6 @@ def _page(
             Kind.COMPANY,
             shown,
             choices=choices_in_words(TriggerLevel.choices) if may_decide(actor) and not shown.is_copy else (),
-            tries=tries,
             holds=shown.is_approved,
         ),
         "is_mine": shown.proposed_by_id == actor.user.pk,

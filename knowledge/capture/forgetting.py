@@ -14,12 +14,12 @@ from bigmind.core.errors import Conflict, NotFound
 from bigmind.core.limits import QUERY_CHARS
 from knowledge.context.sessions import erase_session
 from knowledge.exposures.recent_questions import forget_prompts
-from knowledge.models import Act, CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
+from knowledge.models import CapturePolicy, Chunk, Conversation, HookEvent, Kind, ReceiptText
 from knowledge.models.base import delete_keeping_id
 from knowledge.models.conversations import KEEP_DAYS
 from knowledge.search.passages import erase_passages
 
-from .acts import forget_old_acts
+from .firings import forget_uncounted_firings
 from .policies import is_within, plain_folder, set_policy
 from .recall import FOUND
 
@@ -49,8 +49,6 @@ def forget_conversation(actor: Actor, *, conversation_id: RowId) -> Conversation
     conversation = own_conversation(actor, conversation_id)
     erase_captured(HookEvent.objects.filter(conversation=conversation))
     session = conversation.session
-    acts = Act.objects.filter(user=actor.user, client=conversation.client, conversation=conversation.client_id)
-    acts.delete()
     delete_keeping_id(conversation)
     if session:
         erase_session(actor, session_id=str(session.pk))
@@ -92,8 +90,6 @@ def exclude_folder(actor: Actor, *, conversation_id: int) -> str:
     for conversation in Conversation.objects.filter(user=actor.user):
         if is_within(conversation.folder, folder):
             forget_conversation(actor, conversation_id=conversation.pk)
-    acts = Act.objects.filter(user=actor.user)
-    acts.filter(pk__in=[pk for pk, done_in in acts.values_list("pk", "folder") if is_within(done_in, folder)]).delete()
     return folder
 
 
@@ -103,7 +99,7 @@ def forget_old_captures() -> int:
     Their sessions stay, with headline, summary and what agents flagged.
     """
     chosen = dict(CapturePolicy.objects.values_list("user", "keep_days"))
-    forget_old_acts(chosen)
+    forget_uncounted_firings()
     old = [
         pk
         for pk, user, last_at in Conversation.objects.values_list("pk", "user", "last_at").iterator()

@@ -10,7 +10,7 @@ from accounts.actor import Actor
 from bigmind.core.errors import Forbidden
 from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.hygiene import check_content, echo
-from knowledge.models import Act, ActRecord, CaptureMode, CapturePolicy, Firing
+from knowledge.models import ActRecord, CaptureMode, CapturePolicy, Firing
 
 ModeName = Annotated[
     Literal["automatic", "ask", "manual", "read_only"],
@@ -18,8 +18,7 @@ ModeName = Annotated[
 ]
 KeepDays = Annotated[int, Field(ge=1, le=3650, description="Days that captured conversations are kept.")]
 ActRecordName = Annotated[
-    Literal["off", "counted", "examples"],
-    Field(description="What to keep of agents' acts: nothing; for the user alone; curators see what triggers match."),
+    Literal["off", "counted"], Field(description="Whether to count how often triggers fire at this user's acts.")
 ]
 Folder = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(check_content)]
 Folders = Annotated[
@@ -55,11 +54,12 @@ def set_policy(
     if acts is not None:
         kept = ActRecord.values
         if not actor.is_person and kept.index(acts) > kept.index(policy.acts):
-            raise Forbidden("Only the user may have more kept of what was done.", hint="They can on the page Captured.")
+            raise Forbidden(
+                "Only the user may have counted how often triggers fire.", hint="They can on the page Captured."
+            )
         policy.acts = acts
         if acts == "off":
             Firing.objects.filter(user=actor.user).delete()
-            Act.objects.filter(user=actor.user).delete()
     if never_folders is not None:
         kept = list(dict.fromkeys(map(plain_folder, never_folders)))
         if not actor.is_person and not set(policy.never_folders) <= set(kept):

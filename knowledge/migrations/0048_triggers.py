@@ -143,5 +143,5 @@ class Migration(migrations.Migration):
             constraint=models.CheckConstraint(condition=models.Q(('level__in', ['off', 'shadow', 'advise', 'ask', 'block'])), name='firing_level_is_known'),
         ),
         ValidateConstraint(model_name='capturepolicy', name='capture_acts_are_known'),
-        *(migrations.RunSQL(ISOLATE.format(name), SHARE.format(name)) for name in ("act", "firing")),
+        *(migrations.RunSQL(ISOLATE.format(name), SHARE.format(name)) for name in ("firing",)),
     ]

@@ -60,5 +60,5 @@ from .repositories import SourceRepository
 from .sessions import AUTO_CLOSED, CAPTURED, OF_AN_IMPORT, STALE_AFTER, Chunk, Session, Speaker, Summary
 from .shown_headlines import ShownHeadline
 from .tidying import Concern, TidyingAnswer
-from .triggers import Act, Firing, TriggerLevel
+from .triggers import Firing, TriggerLevel
 from .verification import Freshness

@@ -158,14 +158,10 @@ class CaptureMode(models.TextChoices):
 
 
 class ActRecord(models.TextChoices):
-    """What is kept of what a user's agents did, and what curators see of it when they try a trigger.
+    """Whether it is counted at how many acts of a user's agents triggers fired. An agent may only choose the first."""
 
-    The least comes first: an agent may only choose one that comes earlier.
-    """
-
-    OFF = "off", "Keep none"
-    COUNTED = "counted", "Keep them; curators see how many match, and nothing else"
-    EXAMPLES = "examples", "Keep them; curators see those that match"
+    OFF = "off", "Count nothing"
+    COUNTED = "counted", "Count how often they fire"
 
 
 class CapturePolicy(PrivateModel):

@@ -1,4 +1,4 @@
-"""Triggers of entries and facts: how far they go, what agents did, and when a trigger fired."""
+"""Triggers of entries and facts: how far they go, and when one fired."""
 
 import uuid
 from typing import Any
@@ -11,14 +11,6 @@ from django.utils import timezone
 from accounts.models import User
 from bigmind.privacy.masking import PrivateModel
 from bigmind.triggers import TRIGGER_CHARS
-
-
-class ActMoment(models.TextChoices):
-    """When a hook reported an act."""
-
-    BEFORE = "before"
-    PROMPT = "prompt"
-    ERROR = "error"
 
 
 class TriggerLevel(models.TextChoices):
@@ -49,41 +41,12 @@ def levels_column() -> "models.JSONField[Any, Any]":
     )
 
 
-class Act(PrivateModel):
-    """One thing that an agent of a user did, as a hook reported afterwards. Kept as long as conversations are."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, models.CASCADE, related_name="acts")
-    told_id = models.CharField(max_length=60, help_text="By it the same act counts once, however often it is told.")
-    client = models.CharField(max_length=30)
-    conversation = models.CharField(max_length=200, blank=True, help_text="What the client calls the conversation.")
-    folder = models.CharField(max_length=1000, blank=True)
-    at = models.DateTimeField(default=timezone.now)
-    moment = models.CharField(max_length=10, choices=ActMoment)
-    tool = models.CharField(max_length=200, blank=True)
-    command = models.TextField(blank=True)
-    paths = ArrayField(models.CharField(max_length=1000), default=list, blank=True)
-    error = models.TextField(blank=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["user", "told_id"], name="act_once"),
-            models.CheckConstraint(condition=models.Q(moment__in=ActMoment.values), name="act_moment_is_known"),
-        ]
-        indexes = [models.Index(fields=["user", "-at"], name="act_of_user_by_date")]
-
-    def __str__(self) -> str:
-        return (self.command or ", ".join(self.paths) or self.tool)[:80]
-
-
 class Firing(PrivateModel):
     """One time that a trigger fired for a user. Curators see of it how many there were."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, models.CASCADE, related_name="firings")
-    # That it fired is kept for a year, the act for as long as its user wants.
-    act = models.ForeignKey(Act, models.SET_NULL, null=True, blank=True, related_name="firings")
-    told_id = models.CharField(max_length=60)
+    told_id = models.CharField(max_length=60, help_text="By it the same act counts once, however often it is told.")
     kind = models.CharField(max_length=20, help_text="What fired: company, entry or fact.")
     source_id = models.CharField(max_length=36)
     trigger = models.CharField(max_length=TRIGGER_CHARS)

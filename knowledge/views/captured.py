@@ -16,7 +16,7 @@ from knowledge.capture.captures import events_of, list_conversations, read_statu
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
 from knowledge.memory.trigger_counts import list_own_firings
-from knowledge.models import Act, ActRecord, CaptureMode, HookEventName
+from knowledge.models import ActRecord, CaptureMode, HookEventName
 from knowledge.views.pages import Within, form_page
 
 CONVERSATIONS_SHOWN = 30
@@ -45,12 +45,10 @@ class CaptureSettings(OperationForm):
     acts = forms.TypedChoiceField(
         required=False,
         empty_value=None,
-        label=gettext_lazy("What your agents did"),
+        label=gettext_lazy("Triggers"),
         choices=choices_in_words(ActRecord.choices),
         widget=forms.RadioSelect,
-        help_text=gettext_lazy(
-            "Commands, paths and errors, without secrets: triggers are tried on them before they hold."
-        ),
+        help_text=gettext_lazy("Of an act only that a trigger fired is kept, and not the command."),
     )
     never_folders = Lines(
         required=False,
@@ -92,9 +90,6 @@ def conversation(request: HttpRequest, conversation_id: int) -> HttpResponse:
         "conversation": shown,
         "page": page,
         "events": events_of(actor, shown, page.items),
-        "acts": Act.objects.filter(user=actor.user, client=shown.client, conversation=shown.client_id).order_by("at")[
-            :EVENTS_SHOWN
-        ],
         "prompts": prompts.count(),
         "answered": prompts.exclude(recalled=[]).count(),
     }

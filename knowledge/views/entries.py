@@ -241,7 +241,6 @@ def entry(request: HttpRequest, entry_id: UUID) -> HttpResponse:
             Kind.ENTRY,
             shown,
             choices=choices_in_words(TriggerLevel.choices[:3]) if "curate" in actor.scopes else (),
-            tries="try" in request.GET,
         ),
     }
     return render(request, "knowledge/entry.html", context)

@@ -1,6 +1,5 @@
 """Facts: list, read, add, correct."""
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,7 +21,7 @@ from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
 from knowledge.exposures.exposures import counts_of
 from knowledge.memory.facts import correct_fact, list_facts, store_fact
-from knowledge.memory.trigger_counts import list_own_firings, try_triggers
+from knowledge.memory.trigger_counts import list_own_firings
 from knowledge.memory.trigger_levels import set_fact_triggers
 from knowledge.models import Fact, Kind, TriggerLevel
 from knowledge.views.pages import (
@@ -123,15 +122,9 @@ def _page(
         "triggers_form": triggers_form,
         "firings": list_own_firings(actor, kind=Kind.FACT, source_id=shown.number, limit=5),
         "choices": choices_in_words(TriggerLevel.choices),
-        "trial": try_triggers(_alone(actor), shown.triggers) if "try" in request.GET else None,
         "counts": counts_of(actor, Kind.FACT, shown.pk),
     }
     return render(request, "knowledge/fact.html", context)
-
-
-def _alone(actor: Actor) -> Actor:
-    """Return the actor without what a curator may do: an own fact is tried on own acts alone."""
-    return replace(actor, scopes=frozenset({"read"}))
 
 
 @own_page

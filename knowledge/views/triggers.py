@@ -8,7 +8,7 @@ from accounts.people.users import team_names
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Lines
 from bigmind.web.words import word_of
-from knowledge.memory.trigger_counts import count_firings, list_own_firings, try_triggers
+from knowledge.memory.trigger_counts import count_firings, list_own_firings
 from knowledge.memory.trigger_levels import level_of
 
 FIRINGS_SHOWN = 5
@@ -29,14 +29,12 @@ def triggers_of(
     thing: Any,
     *,
     choices: Sequence[tuple[str, str]],
-    tries: bool,
     holds: bool = True,
 ) -> dict[str, Any]:
     """Return what the page of a shared entry says about its triggers; nothing where it has none.
 
     Args:
         choices: The levels that the actor may choose.
-        tries: Whether they are tried on what agents did.
         holds: Whether hooks receive the entry, which they are not of one that waits.
     """
     if not thing.triggers:
@@ -50,5 +48,4 @@ def triggers_of(
         "level": level_of(thing.trigger_levels, ""),
         "choices": choices if holds else (),
         "teams": team_names() if choices and holds else [],
-        "trial": try_triggers(actor, thing.triggers) if tries else None,
     }

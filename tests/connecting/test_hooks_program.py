@@ -322,28 +322,26 @@ def test_what_waits_is_readable_to_its_owner_alone(hooks: Installed) -> None:
     assert stat.S_IMODE((hooks.folder.folder / "claude-code.json").stat().st_mode) == 0o600
 
 
-def test_what_was_done_is_readable_to_its_owner_alone_and_told_without_secrets(
-    hooks: Installed, server: HookServer
-) -> None:
+def test_of_what_was_done_nothing_is_noted_where_nothing_fired(hooks: Installed, server: HookServer) -> None:
     hooks.keep_records()
     tool = {"session_id": "s-1", "tool_name": "Bash", "tool_input": {"command": f"curl -H 'X-Token: {SECRET}' x.io"}}
-    failed = {"hook_event_name": "PostToolUseFailure", "error": f"Exit code 1\nbad password: {SECRET}"}
-    edit = {"tool_name": "Edit", "tool_input": {"file_path": f"tokens/{SECRET}.txt"}}
-    for event in ({"hook_event_name": "PreToolUse"}, failed, {"hook_event_name": "PreToolUse", **edit}):
-        assert hooks.tell({**tool, **event}, file=ACT_FILE) == {}
 
-    (noted,) = (hooks.folder.folder / "acts").iterdir()
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (noted, noted.parent)]
-    kept = noted.read_text()
+    assert hooks.tell({**tool, "hook_event_name": "PreToolUse"}, file=ACT_FILE) == {}
+
+    assert not (hooks.folder.folder / "acts").exists()
+
+
+def test_commands_that_an_older_version_noted_stay_on_the_machine(hooks: Installed, server: HookServer) -> None:
+    folder = hooks.folder.folder / "acts"
+    folder.mkdir()
+    fired = {"id": "1", "at": "2026-11-01T10:00:00Z", "s": "s-1", "d": "/home/ada", "f": [{"k": "company", "i": "1"}]}
+    lines = [{**fired, "c": SECRET, "x": SECRET}, {**fired, "id": "2", "c": SECRET, "f": []}]
+    (folder / "claude-code.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
     hooks.tell(START)
 
-    assert (noted.name, modes) == ("claude-code.jsonl", [0o600, 0o700])
-    assert kept.count(SECRET) == 4  # the failed command is in it again, with its error
-    acts = server.exchanges[0]["bigmind"]["acts"]
-    assert [act["e"] for act in acts] == ["before", "error", "before"]
+    assert server.exchanges[0]["bigmind"]["acts"] == [fired]
     assert SECRET not in json.dumps([server.heard, server.exchanges])
-    assert [json.dumps(act).count("[secret removed: GitHub token]") for act in acts] == [1, 2, 1]
-    assert not any(noted.parent.iterdir())
 
 
 def test_the_spool_is_bounded_and_keeps_the_newest(hooks: Installed) -> None:

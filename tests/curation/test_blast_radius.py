@@ -18,7 +18,7 @@ from knowledge.capture.recall import recall_for
 from knowledge.context.sessions import start_session
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.company import search_global
-from knowledge.models import Act, AskedQuestion, CompanyEntry, Conversation, HookEvent, Passage
+from knowledge.models import AskedQuestion, CompanyEntry, Conversation, HookEvent, Passage
 from knowledge.recall.recall import recall
 from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry, decide_at_latest, propose
@@ -300,20 +300,16 @@ def test_the_page_shows_it_and_tries_a_text_that_is_not_saved(client, curator, a
     address = f"{reverse('curation-radius')}?entry={entry.pk}"
 
     opened = client.get(reverse("curation-entry", args=[entry.pk])).content.decode()
-    Act.objects.create(user=curator.user, told_id="1", moment="before", tool="Bash", command="curl -k example.com")
     edited = {
         "title": entry.title,
         "content": "How certificates rotate here: at night.",
-        "triggers": "command: curl -k",
     }
     tried = client.post(address, {"decision": "edit", **edited})
     refused = client.post(address, {"decision": "edit", "content": "word " * 2_000})
-    catches_all = client.post(address, {"decision": "edit", "triggers": "command: *"})
 
     assert f'href="{address}"' in opened
     assert "4 of 4 answers change" in " ".join(tried.content.decode().split())
-    assert "They would have fired 1 time in 1<" in tried.content.decode()
-    assert (refused.status_code, catches_all.status_code) == (422, 422)
+    assert refused.status_code == 422
     entry.refresh_from_db()
     assert entry.content == "All webhooks are signed."
 

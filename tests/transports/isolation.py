@@ -30,7 +30,6 @@ from knowledge.memory.facts import deprecate_fact, store_fact
 from knowledge.memory.hypotheses import add_hypothesis
 from knowledge.memory.notes import set_note
 from knowledge.models import (
-    Act,
     AmbiguousName,
     App,
     AppEntity,
@@ -172,9 +171,8 @@ def _converse(actor: Actor, session: Session) -> tuple[int, int]:
     CapturePolicy.objects.create(user=actor.user, never_folders=[f"/{SECRET}"])
     HookHealth.objects.create(user=actor.user, client="claude-code", failure=SECRET)
     told = {"user": actor.user, "client": "claude-code", "conversation": SECRET}
-    act = Act.objects.create(**told, told_id=SECRET, moment="before", command=SECRET)
     Firing.objects.create(
-        **told, told_id=SECRET, act=act, kind="fact", source_id="1", trigger=SECRET, level="advise", brought=True
+        **told, told_id=SECRET, kind="fact", source_id="1", trigger=SECRET, level="advise", brought=True
     )
     conversation = Conversation.objects.create(
         user=actor.user, client="claude-code", client_id=SECRET, digest=SECRET, session=session, folder=f"/src/{SECRET}"
@@ -317,7 +315,7 @@ def _digests(user_id: UUID, key_ids: tuple[object, ...], common: bool) -> tuple[
                 Instance,
             ),
             *(Conversation, HookEvent, HookHealth, CapturePolicy, TidyingAnswer, ReceiptText),
-            *(Act, Firing),
+            Firing,
         )
     ]
     rows += [

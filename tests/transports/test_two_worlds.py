@@ -25,7 +25,7 @@ from knowledge.context.sessions import end_session, start_session
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import store_fact
 from knowledge.memory.trigger_levels import set_fact_triggers
-from knowledge.models import Act, Chunk, Fact, Firing, Hypothesis, Kind, Note
+from knowledge.models import Chunk, Fact, Firing, Hypothesis, Kind, Note
 from knowledge.people.people_index import change_sharing
 from knowledge.recall.recall import recall
 from knowledge.search.passages import Indexed, index_new
@@ -221,10 +221,7 @@ def _use_company_knowledge(agent: Actor, company: int) -> None:
     user, of_entry = agent.user, {"kind": str(Kind.COMPANY), "source_id": str(company)}
     session = start_session(agent).session
     recall(agent, query=SHARED)
-    act = Act.objects.create(user=user, told_id="one", moment="before", tool="Bash", command="make deploy")
-    Firing.objects.create(
-        user=user, told_id="one", act=act, trigger="command: make", level="ask", brought=True, **of_entry
-    )
+    Firing.objects.create(user=user, told_id="one", trigger="command: make", level="ask", brought=True, **of_entry)
     fact = store_fact(agent, category="codebase", fact=f"{SHARED} deploys by make.").fact
     set_fact_triggers(agent, fact_id=fact.number, triggers=["command: make"], anchors=["a.py:f"])
     checked = AnchorResult(kind="fact", id=str(fact.number), anchor="a.py:f", verdict="false", reason=SECRET)

@@ -5,15 +5,11 @@ import os
 import subprocess
 import sys
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
-from django.template.loader import render_to_string
-from django.utils import timezone
-from django.utils.html import strip_tags
 
 from accounts.actor import Actor
 from accounts.connecting.act_program import FRESH_SECONDS, OLD_SECONDS, TriggerSet
@@ -29,9 +25,9 @@ from knowledge.capture.forgetting import forget_old_captures
 from knowledge.capture.policies import set_policy
 from knowledge.capture.triggers import renew_triggers
 from knowledge.memory.facts import store_fact
-from knowledge.memory.trigger_counts import count_firings, try_triggers
+from knowledge.memory.trigger_counts import FiringCount, count_firings
 from knowledge.memory.trigger_levels import set_fact_triggers
-from knowledge.models import Act, CapturePolicy, CompanyEntry, Conversation, Fact, Firing, HookEvent, Kind
+from knowledge.models import CapturePolicy, CompanyEntry, Fact, Firing, Kind
 from tests.capture.hooking import HookedClient
 from tests.curation.factories import approved_entry
 from tests.factories import make_actor, make_key, make_user
@@ -93,7 +89,7 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
     ada, grace = make_actor(make_user("ada")), make_actor(make_user("grace", role="curator"))
     machine = Machine(tmp_path, HookedClient(ada.user))
     machine.exchange()
-    assert machine.act("git push --force origin main") == {}  # nothing is known of it yet, and it is on record
+    assert machine.act("git push --force origin main") == {}  # nothing is known of it yet
     assert machine.act("git status") == {}
     machine.exchange()
 
@@ -104,11 +100,6 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
         content="Rewriting main lost a day of work in May. Push a revert instead.",
         triggers=[TRIGGER],
     ).entry
-    trial = try_triggers(grace, entry.triggers)
-    assert (trial.acts, trial.fired, trial.people, trial.examples) == (0, 0, 0, [])  # Ada's acts are Ada's
-    assert not trial.is_whole
-    assert [one.text for one in try_triggers(ada, entry.triggers).examples] == ["git push --force origin main"]
-
     approve_global(grace, entry_id=entry.pk, action="approve", revision=entry.revision)
     machine.exchange()
     assert machine.act("git push -f") == {}  # in the shadow it is counted only
@@ -152,8 +143,7 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
     entry.refresh_from_db()
     steps = [review.notes for review in entry.reviews.filter(action="set_level").order_by("number")]
     assert count_firings(grace, Kind.COMPANY, entry.pk) == []  # what one person did is nobody else's
-    assert steps[0].startswith("For everyone: advise. Nothing is counted of it yet. Tried on what was done")
-    assert "for too few people to say more" in steps[0]  # in the history everyone reads it
+    assert steps[0].startswith("For everyone: advise. Nothing is counted of it yet.")
     assert steps[-1].startswith("For payments: off.")
 
 
@@ -232,20 +222,6 @@ def test_an_error_and_a_prompt_are_answered_with_what_is_known_of_them(tmp_path:
         assert "make db-up" in answer["hookSpecificOutput"]["additionalContext"]
 
 
-def test_a_level_that_goes_further_says_how_often_its_triggers_would_have_fired(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
-    grace = make_actor(make_user("grace", role="curator"))
-    entry = approved_entry(triggers=[TRIGGER])
-    for _ in range(4):
-        person = make_user()
-        for told, command in enumerate(["git push --force", "git status"]):
-            Act.objects.create(user=person, told_id=str(told), moment="before", tool="Bash", command=command)
-
-    decided = set_trigger_level(grace, entry_id=entry.pk, level="advise", revision=entry.revision)
-
-    assert decided.notes.endswith("Tried on 8 acts of the last 30 days, they would have fired 4 times.")
-
-
 def test_nothing_is_rendered_for_a_hook_that_has_the_newest_set() -> None:
     ada = make_actor(make_user("ada"))
     fact = store_fact(ada, category="constraint", fact="Migrations are never edited.").fact
@@ -319,27 +295,12 @@ def test_what_only_prints_the_words_of_an_error_is_none(event: str, tool: str, t
     assert (act is not None and act.fires(*compile_trigger("error: connection refused")[:2])) == is_error
 
 
-def test_what_an_agent_did_is_its_persons_alone(tmp_path: Path) -> None:
-    ada, grace = make_actor(make_user("ada")), make_actor(make_user("grace", role="curator"))
-    machine = Machine(tmp_path, HookedClient(ada.user))
-    machine.exchange()
-    machine.act("git push --force https://token:ghp_0123456789abcdefghijklmnopqrstuvwx12@example.com")
-    machine.exchange()
-    assert "ghp_" not in Act.objects.get().command
-
-    assert try_triggers(grace, [TRIGGER]).examples == []
-    CapturePolicy.objects.update_or_create(user=ada.user, defaults={"acts": "examples"})
-    assert [one.person for one in try_triggers(grace, [TRIGGER]).examples] == ["ada"]
-    CapturePolicy.objects.update_or_create(user=ada.user, defaults={"acts": "off"})
-    assert try_triggers(grace, [TRIGGER]).acts == 0
-
-
 def test_who_keeps_no_record_is_counted_nowhere(tmp_path: Path, settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
     ada, grace = make_actor(make_user("ada")), make_actor(make_user("grace", role="curator"))
     entry = approved_entry(triggers=[TRIGGER])
     for _ in range(3):
-        _do(make_user(), "git push --force", entry)
+        _do(make_user(), entry)
     before = _answers_about(grace, entry)
     machine = Machine(tmp_path, HookedClient(ada.user))
     machine.exchange()
@@ -357,14 +318,13 @@ def test_who_keeps_no_record_is_counted_nowhere(tmp_path: Path, settings: Any) -
     assert not (machine.hooks.folder / "acts" / "claude-code.jsonl").exists()
     machine.exchange()
     assert not Firing.objects.filter(user=ada.user).exists()
-    assert not Act.objects.filter(user=ada.user).exists()
     assert _answers_about(grace, entry) == before
 
 
 def test_what_fired_for_who_keeps_no_record_since_long_goes_as_well() -> None:
     ada, bob, entry = make_user("ada"), make_user("bob"), approved_entry()
     for person in (ada, bob):
-        _do(person, "git push --force", entry)
+        _do(person, entry)
     CapturePolicy.objects.create(user=ada, acts="off")
 
     forget_old_captures()
@@ -376,46 +336,23 @@ def test_what_fired_for_who_keeps_no_record_since_long_goes_as_well() -> None:
 def test_a_trigger_cannot_ask_what_one_of_few_colleagues_did(others: int, settings: Any) -> None:
     settings.BIGMIND_MODE = "team"
     grace, entry = make_actor(make_user("grace", role="curator")), approved_entry()
-    _do(grace.user, "git push --force", entry)
+    _do(grace.user, entry)
     before = _answers_about(grace, entry)
 
     for _ in range(others):
-        _do(make_user(), "git push --force", entry)
+        _do(make_user(), entry)
 
     assert _answers_about(grace, entry) == before
-    assert "in 1 act" in before[2]
     for _ in range(3 - others):
-        _do(make_user(), "git push --force", entry)
-    assert try_triggers(grace, [TRIGGER]).fired == 4
+        _do(make_user(), entry)
     assert [one.count for one in count_firings(grace, Kind.COMPANY, entry.pk)] == [4]
 
 
-def test_examples_of_a_trial_are_in_the_order_of_time(settings: Any) -> None:
-    settings.BIGMIND_MODE = "team"
-    grace, now = make_actor(make_user("grace", role="curator")), timezone.now()
-    asked = Conversation.objects.create(user=grace.user, client="claude-code", client_id="1", digest="1")
-    for days in (3, 1):
-        HookEvent.objects.create(
-            conversation=asked, user=grace.user, event="prompt", prompt="git push", at=now - timedelta(days=days)
-        )
-        keys = {"user": grace.user, "told_id": str(days), "client": "claude-code", "moment": "before", "tool": "Bash"}
-        Act.objects.create(**keys, command="git push --force", at=now - timedelta(days=days, hours=1))
-
-    trial = try_triggers(grace, [TRIGGER, "prompt: git push"])
-
-    moments = [one.at for one in trial.examples]
-    assert len(moments) == 4
-    assert moments == sorted(moments, reverse=True)
-
-
-def _do(user: User, command: str, entry: CompanyEntry) -> None:
+def _do(user: User, entry: CompanyEntry) -> None:
     """Let an agent of someone do something on which a trigger of an entry fires."""
     keys = {"user": user, "told_id": "1", "client": "claude-code"}
-    Act.objects.create(**keys, moment="before", tool="Bash", command=command)
     Firing.objects.create(**keys, kind="company", source_id=str(entry.pk), level="shadow", brought=False)
 
 
-def _answers_about(actor: Actor, entry: CompanyEntry) -> tuple[Any, Any, str]:
-    trial = try_triggers(actor, [TRIGGER])
-    shown = render_to_string("knowledge/_trial.html", {"trial": trial})
-    return trial, count_firings(actor, Kind.COMPANY, entry.pk), " ".join(strip_tags(shown).split())
+def _answers_about(actor: Actor, entry: CompanyEntry) -> list[FiringCount]:
+    return count_firings(actor, Kind.COMPANY, entry.pk)

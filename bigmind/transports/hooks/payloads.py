@@ -12,16 +12,15 @@ from bigmind.operations import CATALOGUE
 from bigmind.text.hygiene import REFUSED
 from bigmind.transports.hooks.dialects import Dialect
 from bigmind.transports.mcp.conversations import CONVERSATION_ARGUMENT
-from knowledge.capture.acts import NotedAct, NotedFiring
+from knowledge.capture.firings import NotedAct, NotedFiring
 from knowledge.capture.reports import Closing, HookReport, Missed, Said
 
 MESSAGES, REFERENCES, MOST_MISSED = 200, 50, 10_000
-ACTS, NOTED_CHARS = 300, 4_000
+ACTS = 300
 NAME_CHARS = 1_000
 OUR_NAME = "bigmind"
 HOOK_CONTEXT, END_OF_HOOK_CONTEXT = "<hook_context>", "</hook_context>"
 
-MOMENTS = {"before", "prompt", "error"}
 
 Payload = Mapping[str, Any]
 
@@ -101,19 +100,19 @@ def asks_for_settings(payload: Payload) -> bool:
 
 
 class ReportedActs(NamedTuple):
-    """What the program for acts noted, and by which signature it knows its triggers."""
+    """The acts at which triggers fired, and by which signature the program for acts knows its triggers."""
 
     acts: list[NotedAct]
     signature: str
 
 
 def acts_of(payload: Payload) -> ReportedActs | None:
-    """Return what was done since the last time; None where no program for acts is installed."""
+    """Return at which acts triggers fired since the last time; None where no program for acts is installed."""
     own = _own(payload)
     if "triggers" not in own:
         return None
     noted = [_act_in(act) for act in _list(own.get("acts"))[:ACTS] if isinstance(act, Mapping)]
-    return ReportedActs([act for act in noted if act.told_id and act.moment in MOMENTS], _text(own, "triggers"))
+    return ReportedActs([act for act in noted if act.told_id], _text(own, "triggers"))
 
 
 def _act_in(sent: Payload) -> NotedAct:
@@ -123,11 +122,6 @@ def _act_in(sent: Payload) -> NotedAct:
         at=_moment(sent.get("at")) or timezone.now(),
         conversation=_text(sent, "s", limit=200),
         folder=_text(sent, "d"),
-        moment=_text(sent, "e"),
-        tool=_text(sent, "t", limit=200),
-        command=_text(sent, "c", limit=NOTED_CHARS),
-        paths=_texts(sent.get("p")),
-        error=_text(sent, "x", limit=NOTED_CHARS),
         fired=[
             NotedFiring(
                 _text(one, "k"), _text(one, "i", limit=36), _text(one, "t"), _text(one, "l"), one.get("b") is True

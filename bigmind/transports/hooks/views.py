@@ -37,9 +37,9 @@ from bigmind.transports.hooks.payloads import (
 from bigmind.transports.rest.authentication import KeyAuthentication, RestClient, actor_of
 from bigmind.transports.rest.request_reading import StrictJSONParser, check_size
 from bigmind.transports.rest.views import JsonOnly
-from knowledge.capture.acts import keep_acts
 from knowledge.capture.conversations import digest_of_id
 from knowledge.capture.events import answer_report, note_health, read_start
+from knowledge.capture.firings import keep_firings
 from knowledge.capture.policies import policy_of
 from knowledge.capture.reports import HookReply, HookReport
 from knowledge.capture.triggers import renew_triggers
@@ -109,7 +109,7 @@ def _answer_to(actor: Actor, client: str, dialect: Dialect, payload: Payload) ->
         with rls_scope(actor.user.pk):
             acts = acts_of(payload)
             if acts is not None:
-                keep_acts(actor, client, acts.acts)
+                keep_firings(actor, client, acts.acts)
             triggers = None if acts is None else renew_triggers(actor, acts.signature)
             body = with_settings(body, policy_of(actor).never_folders, triggers)
     return _response(body)
