@@ -131,6 +131,8 @@ _TELLS = _set(
     "summary recap remind most recent remember and since from during wir ich haben habe hast hatten hatte getan "
     "gemacht gearbeitet geschafft besprochen gelernt erledigt woran worüber ist sind war waren wurde zuletzt "
     "letzte letzten letztes letzter mal sitzung sitzungen gespräch das die der den dem alles neulich kürzlich "
+    "fix fixed ship shipped build built write wrote written implement implemented solve solved merge merged release "
+    "released complete completed behoben gebaut geschrieben gelöst umgesetzt ausgeliefert fertig "
     "passiert geredet gesprochen über am im bei unser unsere unserer unserem zum beim fass zusammen "
     "zusammenfassung zeig mir uns heraus rausgekommen herausgekommen kam dabei geändert seit"
 )
@@ -139,6 +141,8 @@ _ACTS = _set(
     "did do doing done worked working work accomplish accomplished achieve achieved finish finished talk talked "
     "discuss discussed happened happen came learn learned learnt change changed sessions session recap summary "
     "summarize summarise getan gemacht gearbeitet geschafft besprochen gelernt erledigt sitzung sitzungen "
+    "fix fixed ship shipped build built write wrote written implement implemented solve solved merge merged release "
+    "released complete completed behoben gebaut geschrieben gelöst umgesetzt ausgeliefert "
     "passiert geredet gesprochen zusammenfassung zusammen herausgekommen rausgekommen geändert"
 )
 _MEETINGS = _set("thing meeting meetings call conversation gespräch chat")

@@ -84,6 +84,8 @@ SESSIONS = [
     ("What did we do in October?", "Planned the dock"),
     ("Was haben wir im Oktober gemacht?", "Planned the dock"),
     ("Which sessions did we have last month?", "Planned the dock"),
+    ("What did I ship last week?", "Fixed the tide"),
+    ("Was haben wir am Freitag behoben?", "Fixed the tide"),
     ("Can you remind me what we did yesterday, please?", "Rebuilt the crane"),
 ]
 
