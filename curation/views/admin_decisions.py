@@ -27,6 +27,7 @@ LABELS = {
     "verify": gettext_lazy("Mark as verified"),
     "keep": "Keep, unverified",
     "deprecate": gettext_lazy("Deprecate"),
+    "supersede": gettext_lazy("Supersede by another entry"),
     "restore": gettext_lazy("Restore"),
     "reopen": gettext_lazy("Reopen"),
     "undo": gettext_lazy("Undo the last decision"),

@@ -2,36 +2,30 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from accounts.actor import Actor
 from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.translation import _
 from bigmind.database.rls import rls_bypass
-from bigmind.text.token_counts import count_tokens
 from bigmind.web.forms import OperationForm
-from bigmind.web.pages import own_page, read_number, tell
+from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
-from curation.argument_types import CONTENT_TOKENS
-from curation.decisions.deciding import Decision, approve_global
 from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, comment, get_company_entry
 from curation.decisions.trigger_levels import set_trigger_level
-from curation.decisions.who_may_decide import is_own, may_decide
+from curation.decisions.who_may_decide import may_decide
 from curation.notifications.notices import mark_read
 from curation.proposals.proposer_context import grounds_of
-from curation.templatetags.curation import past
 from knowledge.exposures.exposures import counts_of
 from knowledge.exposures.feedback import give_feedback, open_complaints
 from knowledge.models import CompanyEntry, Feedback, Kind, TriggerLevel
 from knowledge.views.triggers import triggers_of
 
-from .entry_story import changes_since, steps_since, tell_story
-from .forms import Assigning, DecisionForm, Editing, Reporting, Saying, form_of, initial_of
-from .queue import APPROVING, DECISIONS
+from .entry_story import tell_story
+from .forms import Assigning, Reporting, Saying
 
 COMPLAINTS_SHOWN = 20
 
@@ -70,38 +64,12 @@ def reporting(request: HttpRequest, pk: int) -> HttpResponse:
 
 @own_page
 @require_POST
-def deciding(request: HttpRequest, pk: int) -> HttpResponse:
-    """Decide about it, as a curator. If it has changed meanwhile, show what changed."""
-    actor, action = actor_of(request), request.POST.get("decision", "")
-    actor.require("curate")
-    form = form_of(action, sent=request.POST)
-    decision = form.attempt(lambda values: _decide(actor, pk, action, values, request.POST))
-    if decision is None:
-        return _refusal_page(request, pk, action, form)
-    decided: CompanyEntry = decision.entry
-    undo = f"{reverse('company-undo', args=[pk])}?revision={decided.revision}"
-    tell(request, f"{past(decision.review.action)} {decided.handle} “{decided}”.", undo=undo)
-    return redirect("company-entry", pk)
-
-
-@own_page
-@require_POST
-def undoing(request: HttpRequest, pk: int) -> HttpResponse:
-    """Undo the decision that was just made."""
-    arguments = {"entry_id": pk, "action": "undo", "revision": request.GET.get("revision", "")}
-    carry_out(approve_global, actor_of(request), arguments)
-    tell(request, _("Undone: it is as it was before."))
-    return redirect("company-entry", pk)
-
-
-@own_page
-@require_POST
 def assigning(request: HttpRequest, pk: int) -> HttpResponse:
     """Assign it to another owner."""
     form = Assigning(request.POST, auto_id="assign-%s")
     given = form.carry_out(assign_owner, actor_of(request), entry_id=pk, revision=request.POST.get("revision", ""))
     if given is None:
-        return _refusal_page(request, pk, "assign", form)
+        return _page(request, pk, status=form.status, assign=form)
     tell(request, _("%(handle)s belongs to %(owner)s now.") % {"handle": given.handle, "owner": given.owner})
     return redirect("company-entry", pk)
 
@@ -115,21 +83,9 @@ def leveling(request: HttpRequest, pk: int) -> HttpResponse:
     names = ("level", "team", "revision")
     arguments = {"entry_id": pk, **{name: request.POST.get(name, "") for name in names}}
     review = carry_out(set_trigger_level, actor, arguments)
-    undo = f"{reverse('company-undo', args=[pk])}?revision={review.entry.revision}"
+    undo = f"{reverse('curation-undo', args=[pk])}?revision={review.entry.revision}"
     tell(request, _("%(notes)s Applies to hooks within minutes.") % {"notes": review.notes}, undo=undo)
     return redirect(f"{reverse('company-entry', args=[pk])}#triggers")
-
-
-def _decide(actor: Actor, pk: int, action: str, values: dict[str, Any], sent: QueryDict) -> Decision:
-    arguments = {**values, "entry_id": pk, "action": action, "revision": sent.get("revision", "")}
-    arguments["losing"] = sent.getlist("losing")
-    decided: Decision = carry_out(approve_global, actor, arguments)
-    return decided
-
-
-def _refusal_page(request: HttpRequest, pk: int, action: str, form: DecisionForm) -> HttpResponse:
-    seen = read_number(request.POST.get("revision", ""))
-    return _page(request, pk, status=form.status, refused={action: form}, action=action, seen=seen)
 
 
 def _page(
@@ -137,9 +93,7 @@ def _page(
     pk: int,
     *,
     status: int = 200,
-    refused: dict[str, DecisionForm] | None = None,
-    action: str = "",
-    seen: int | None = None,
+    assign: Assigning | None = None,
     comment: OperationForm | None = None,
     feedback: OperationForm | None = None,
 ) -> HttpResponse:
@@ -164,10 +118,9 @@ def _page(
         "verdict": Feedback.objects.filter(user=actor.user, kind=Kind.COMPANY, source_id=str(pk)).first(),
         "comment": comment or Saying(auto_id="comment-%s"),
         "feedback": feedback or Reporting(auto_id="feedback-%s"),
-        "refused": next(iter((refused or {}).values()), comment or feedback),
+        "refused": assign or comment or feedback,
         "counts": counts_of(actor, Kind.COMPANY, pk) if shown.is_approved else None,
-        **_changes_since(detail, seen),
-        **(_for_curators(actor, shown, refused or {}, action) if may_decide(actor) and not shown.is_copy else {}),
+        **(_for_curators(shown, assign) if may_decide(actor) and not shown.is_copy else {}),
     }
     return render(request, "curation/company_entry.html", context, status=status)
 
@@ -181,29 +134,13 @@ def _last_verifier(detail: CompanyEntryDetail) -> str:
     return next(verifiers, "")
 
 
-def _changes_since(detail: CompanyEntryDetail, seen: int | None) -> dict[str, Any]:
-    if seen is None:
-        return {}
-    return {"changes": changes_since(detail.history, seen), "steps_since": steps_since(detail.history, seen)}
-
-
-def _for_curators(actor: Actor, shown: CompanyEntry, refused: dict[str, DecisionForm], action: str) -> dict[str, Any]:
-    offered = [one for one in DECISIONS[shown.status] if one not in APPROVING or not is_own(actor, shown)]
-    with_words = [one for one in ("edit", "deprecate", "supersede") if one in offered]
-    forms: dict[str, DecisionForm] = {
-        one: form_of(one, initial=initial_of(Editing, shown) if one == "edit" else None) for one in with_words
-    }
-    if shown.is_approved:
-        forms["assign"] = Assigning(initial={"owner": shown.owner.username if shown.owner else ""}, auto_id="assign-%s")
+def _for_curators(shown: CompanyEntry, assign: Assigning | None) -> dict[str, Any]:
+    owner = shown.owner.username if shown.owner else ""
     with rls_bypass():
         complaints = open_complaints(Kind.COMPANY).filter(source_id=str(shown.pk)).select_related("user")
         voices = list(complaints[:COMPLAINTS_SHOWN])
     return {
         "decides": True,
-        "offered": offered,
-        "forms": {**forms, **refused},
-        "action": action,
+        "assign": assign or Assigning(initial={"owner": owner}, auto_id="assign-%s"),
         "briefing": {"complaints": voices},
-        "tokens": count_tokens(shown.content),
-        "token_limit": CONTENT_TOKENS,
     }

@@ -108,7 +108,7 @@ def deciding(request: HttpRequest, entry_id: int) -> HttpResponse:
     actor.require("curate")
     following = next_after(actor, entry_id, question.filters())
     action, into = request.POST.get("decision", ""), request.POST.get("into", "")
-    form = decision_form(action, sent=request.POST, key=into)
+    form = decision_form(action, sent=request.POST, key=into if action == "merge" else "")
     if form.attempt(lambda values: decide(actor, entry_id, action, values, request.POST)):
         return redirect(address_of(following, request))
     return entry_screen(request, entry_id, attempt=attempt_of(action, form, request.POST), status=form.status)
@@ -120,7 +120,8 @@ def undoing(request: HttpRequest, entry_id: int) -> HttpResponse:
     """Undo the decision that was just made, and open what it was about again, with what was typed."""
     actor = actor_of(request)
     readable_entry(actor, entry_id)  # Who may not read it hears no more than that there is no such entry.
-    arguments = {"entry_id": entry_id, "action": "undo", "revision": request.POST.get("revision", "")}
+    revision = request.POST.get("revision") or request.GET.get("revision", "")
+    arguments = {"entry_id": entry_id, "action": "undo", "revision": revision}
     try:
         carry_out(approve_global, actor, arguments)
     except (Conflict, Invalid) as refusal:
@@ -156,8 +157,6 @@ def decide(actor: Actor, entry_id: int, action: str, values: dict[str, Any], sen
         arguments["action"] = "approve"
     if action == "merge":
         return _merge(actor, {**arguments, **{name: sent.get(name, "") for name in ("into", "into_revision")}})
-    if action == "supersede":
-        arguments["into"] = sent.get("into", "")
     decided: Decision = carry_out(approve_global, actor, arguments)
     return decided
 

@@ -152,6 +152,20 @@ class Merging(DecisionForm):
     field_order = ("content", "notes")
 
 
+class Superseding(DecisionForm):
+    """Replaces the entry by another approved one."""
+
+    into = forms.CharField(
+        label=gettext_lazy("The entry that takes its place"), help_text=gettext_lazy("Its handle, such as C142.")
+    )
+
+    field_order = ("into", "notes")
+
+    def clean_into(self) -> str:
+        """Accept a handle as well as a number."""
+        return str(self.cleaned_data["into"]).strip("[] ").upper().removeprefix("C")
+
+
 class Commenting(OperationForm):
     """Adds a comment without deciding."""
 
@@ -168,7 +182,7 @@ FORMS: dict[str, type[DecisionForm]] = {
     "reject": Reasoned,
     "request_changes": AskingForChanges,
     "merge": Merging,
-    "supersede": Plain,
+    "supersede": Superseding,
     "verify": Plain,
     "keep": Plain,
     "deprecate": DeprecationForm,
@@ -209,20 +223,6 @@ class Reporting(OperationForm):
         label=gettext_lazy("What is true instead"),
         help_text=gettext_lazy("The curators read it."),
     )
-
-
-class Superseding(DecisionForm):
-    """Replaces the entry by another approved one."""
-
-    into = forms.CharField(
-        label=gettext_lazy("The entry that takes its place"), help_text=gettext_lazy("Its handle, such as C142.")
-    )
-
-    field_order = ("into", "notes")
-
-    def clean_into(self) -> str:
-        """Accept a handle as well as a number."""
-        return str(self.cleaned_data["into"]).strip("[] ").upper().removeprefix("C")
 
 
 class Assigning(DecisionForm):
@@ -295,9 +295,3 @@ class Withdrawal(OperationForm):
         label=gettext_lazy("Why"),
         help_text=gettext_lazy("It stays on record with the proposal."),
     )
-
-
-def form_of(action: str, *, sent: QueryDict | None = None, initial: dict[str, Any] | None = None) -> DecisionForm:
-    """Return the form of a decision on the page of an entry."""
-    kinds: dict[str, type[DecisionForm]] = {**FORMS, "supersede": Superseding}
-    return kinds.get(action, Plain)(sent, initial=initial, auto_id=f"{action}-%s")

@@ -253,12 +253,10 @@ def _forms(
     entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None, again: Review | None
 ) -> dict[str, DecisionForm]:
     forms = {
-        action: decision_form(action, initial=_initial(entry, action, again))
-        for action in offered
-        if action not in {"merge", "supersede"}
+        action: decision_form(action, initial=_initial(entry, action, again)) for action in offered if action != "merge"
     }
     # A refused form stays on the page as it was typed, even if its action is no longer offered.
-    return {**forms, attempt.action: attempt.form} if attempt and not attempt.into else forms
+    return {**forms, attempt.action: attempt.form} if attempt and attempt.action != "merge" else forms
 
 
 def _merge_targets(briefing: Briefing, attempt: Attempt | None) -> list[Neighbour]:

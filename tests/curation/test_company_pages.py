@@ -290,7 +290,7 @@ def test_a_curator_verifies_with_one_click(client: Client, curator: Actor) -> No
     entry = aged(approved_entry(), days_past_review=40)
 
     page = client.post(
-        reverse("company-decide", args=[entry.pk]), {"decision": "verify", "revision": entry.revision}, follow=True
+        reverse("curation-decide", args=[entry.pk]), {"decision": "verify", "revision": entry.revision}, follow=True
     )
 
     entry.refresh_from_db()
@@ -298,22 +298,10 @@ def test_a_curator_verifies_with_one_click(client: Client, curator: Actor) -> No
     assert "Undo" in page.text
 
 
-def test_a_decision_is_taken_back_by_its_message(client: Client, curator: Actor) -> None:
-    entry = approved_entry()
-    told = {"decision": "deprecate", "revision": entry.revision, "notes": "Old."}
-    page = client.post(reverse("company-decide", args=[entry.pk]), told, follow=True)
-    (undo,) = [message.extra_tags for message in page.context["messages"]]
-
-    client.post(undo)
-
-    entry.refresh_from_db()
-    assert entry.is_approved
-
-
 def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
     old, new = approved_entry(), approved_entry()
 
-    post(client, "company-decide", old, decision="supersede", into=f"[{new.handle}]")
+    post(client, "curation-decide", old, decision="supersede", into=f"[{new.handle}]")
 
     old.refresh_from_db()
     assert (old.status, old.superseded_by_id) == ("superseded", new.pk)
@@ -322,7 +310,7 @@ def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
 def test_superseding_by_nothing_is_refused_in_words(client: Client, curator: Actor) -> None:
     entry = approved_entry()
     for into in ("", "nonsense", "C99999999"):
-        page = post(client, "company-decide", entry, decision="supersede", into=into)
+        page = post(client, "curation-decide", entry, decision="supersede", into=into)
 
         assert page.status_code in {404, 422}, into
 
@@ -349,7 +337,7 @@ def test_a_revision_that_never_was_is_refused(client: Client, curator: Actor) ->
     entry = approved_entry()
 
     for revision in ("", "x", "99", "9" * 30):
-        page = client.post(reverse("company-decide", args=[entry.pk]), {"decision": "verify", "revision": revision})
+        page = client.post(reverse("curation-decide", args=[entry.pk]), {"decision": "verify", "revision": revision})
 
         assert page.status_code in {409, 422}, revision
     assert entry.reviews.count() == 2

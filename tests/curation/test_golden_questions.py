@@ -141,14 +141,13 @@ def test_a_curator_pins_asks_and_removes_on_the_page(client, curator, entry):
     assert not GoldenQuestion.objects.exists()
 
 
-@pytest.mark.parametrize("route", ["curation-decide", "company-decide"])
-def test_the_page_says_what_would_be_lost_and_asks_a_second_time(client, curator, entry, route):
+def test_the_page_says_what_would_be_lost_and_asks_a_second_time(client, curator, entry):
     golden = _pin(curator, entry)
     client.force_login(curator.user)
     sent = {"decision": "deprecate", "revision": entry.revision, "reason": "outdated"}
 
-    refused = client.post(reverse(route, args=[entry.pk]), sent)
-    client.post(reverse(route, args=[entry.pk]), {**sent, "losing": [golden.pk]})
+    refused = client.post(reverse("curation-decide", args=[entry.pk]), sent)
+    client.post(reverse("curation-decide", args=[entry.pk]), {**sent, "losing": [golden.pk]})
 
     entry.refresh_from_db()
     assert refused.status_code == 409

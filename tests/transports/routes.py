@@ -49,7 +49,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("directory", "insights", "insights-gaps"),
         *("insights-knowledge", "insights-curation"),
         *("insights-gap-settle", "kb", "kb-new", "kb-entry", "company", "company-propose", "company-mine"),
-        *("company-undo", "curation-keys", "docs", "docs-collection", "docs-coverage", "reference"),
+        *("curation-keys", "docs", "docs-collection", "docs-coverage", "reference"),
         *("reference-versions", "reference-feedback", "apps", "apps-bootstrap", "apps-default", "apps-export"),
         *("apps-import", "apps-run", "app-map", "app-map-of-entity", "app-map-of-table", "app-map-of-workflow"),
         *("app-map-entity", "app-map-workflow", "captured", "captured-settings"),
@@ -78,7 +78,7 @@ RULES: dict[str, tuple[str, ...]] = {
     ),
     CURATORS: (
         *("curation", "curation-bulk", "curation-entry", "curation-decide", "curation-comment", "curation-skip"),
-        *("curation-claim", "curation-release", "curation-cluster", "company-due", "company-verify", "company-decide"),
+        *("curation-claim", "curation-release", "curation-cluster", "company-due", "company-verify"),
         "company-level",
         *("golden-questions", "golden-check", "golden-unpin", "curation-radius"),
         *("kb-edit", "kb-level", "kb-delete", "reference-edit", "reference-decision"),
