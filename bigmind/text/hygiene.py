@@ -199,7 +199,8 @@ def split_to_bytes(text: str, limit: int) -> list[str]:
 
 def one_line(text: str) -> str:
     """Return the text with every run of white space, line breaks included, as one space."""
-    return " ".join(text.split())
+    line = " ".join(text.split())
+    return text if line == text else line  # The same text again would be held a second time.
 
 
 def cut(text: str, limit: int) -> str:

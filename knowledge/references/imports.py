@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -56,6 +56,7 @@ from knowledge.references.texts import (
     Text,
     digest_of,
     fit_to_store,
+    form_of,
     names_of,
     passage_of,
     program_of,
@@ -69,6 +70,7 @@ BATCH = 500
 MOST_PROBLEMS = 1_000
 KEYS_SHOWN = 50
 """How many keys of each list a report names; it counts all of them."""
+_Any = TypeVar("_Any")
 _NAME_COLUMNS = ("reference_id", "sort", "said", "lookup", "method")
 
 
@@ -91,11 +93,15 @@ class ImportedReferences:
 
 @dataclass(frozen=True)
 class _SourceItem:
-    """One item as its source has it now, and the digest of its text."""
+    """One item as its source has it now: its text, of which a form is made when it is written, and their digest."""
 
+    draft: ReferenceDraft
     text: Text
     digest: str
-    updated: datetime | None = None
+
+    def make_text(self) -> Text:
+        """Return the whole text. Endpoints share their schemas, and thousands of forms would each have a copy."""
+        return self.text if "form" in self.text else {**self.text, "form": form_of(self.draft)}
 
 
 @dataclass
@@ -357,7 +363,9 @@ def _read_drafts(drafts: Sequence[ReferenceDraft], version: str) -> dict[str, _S
         text = text_of_draft(draft)
         text["version"] = text["version"] or version
         # Of the text before `_fit_all`, so that it depends on the source alone, and not on the limits and rules here.
-        items[draft.key] = _SourceItem(text, digest_of(text), draft.updated)
+        digest = digest_of(text)
+        del text["form"]
+        items[draft.key] = _SourceItem(draft, text, digest)
     return items
 
 
@@ -369,8 +377,8 @@ def _fit_all(items: dict[str, _SourceItem], plan: _Plan) -> list[str]:
     notes = []
     for key in (*plan.added, *plan.changed, *plan.returned, *plan.drifted):
         if key in items:
-            text, problems = fit_to_store(items[key].text)
-            items[key] = replace(items[key], text=text)
+            text, problems = fit_to_store(items[key].make_text())
+            items[key] = replace(items[key], text=text) if problems else items[key]
             notes += [f"{key}: {problem}." for problem in problems]
     return notes
 
@@ -486,17 +494,13 @@ def _carry_out(
     origin: str,
     replaces: bool,
 ) -> None:
-    fresh = []
-    for key in plan.added:
-        made = Reference(collection=collection, key=key, digest=items[key].digest, origin=origin)
-        write_text(made, items[key].text)
-        made.updated_at = items[key].updated or made.updated_at
-        fresh.append(made)
-    for some in _batches(fresh):
-        copy_new(some, unique="id")
+    for keys in _batches(plan.added):
+        fresh = [_make(collection, items[key], origin=origin) for key in keys]
+        copy_new(fresh, unique="id")
+        reindex(fresh, collection)
     rewritten = [known[key] for key in (*plan.changed, *plan.returned)]
     _rewrite(by, rewritten, items, origin=origin)
-    reindex([*fresh, *rewritten], collection)
+    reindex(rewritten, collection)
     if plan.removed:
         remove_references([known[key] for key in plan.removed], by=by)
     _open_drifts([known[key].pk for key in plan.drifted], items)
@@ -508,12 +512,19 @@ def _carry_out(
     _note_provenance(own, items, origin=origin)
 
 
+def _make(collection: ReferenceCollection, item: _SourceItem, *, origin: str) -> Reference:
+    made = Reference(collection=collection, key=item.draft.key, digest=item.digest, origin=origin)
+    write_text(made, item.make_text())
+    made.updated_at = item.draft.updated or made.updated_at
+    return made
+
+
 def _rewrite(by: User, rows: Sequence[Reference], items: Mapping[str, _SourceItem], *, origin: str) -> None:
     keep_versions(rows, why="import", by=by)
     now = timezone.now()
     for row in rows:
         item = items[row.key]
-        write_text(row, item.text)
+        write_text(row, item.make_text())
         row.digest, row.origin, row.removed_at, row.updated_at = item.digest, origin, None, now
     # `signs` are found in the texts as they are written (decision 62), and an upsert writes only what it names.
     _store(rows, [*FIELDS, "signs", "digest", "origin", "removed_at", "updated_at"])
@@ -524,7 +535,7 @@ def _open_drifts(ids: Sequence[UUID], items: Mapping[str, _SourceItem]) -> None:
     for row in Reference.objects.filter(pk__in=ids):
         item = items.get(row.key)
         # `before` stays what it was when the drift was opened: what is decided on is all that changed since the edit.
-        now = {"now": item.text if item else None, "digest": item.digest if item else ""}
+        now = {"now": item.make_text() if item else None, "digest": item.digest if item else ""}
         ReferenceDrift.objects.update_or_create(
             reference=row, decided_at=None, defaults=now, create_defaults={**now, "before": row.generated}
         )
@@ -541,7 +552,7 @@ def _note_provenance(rows: Sequence[Reference], items: Mapping[str, _SourceItem]
     Reference.objects.bulk_update(moved, ["source", "version", "origin"], batch_size=BATCH)
 
 
-def _batches(rows: Sequence[Reference]) -> Iterator[Sequence[Reference]]:
+def _batches(rows: Sequence[_Any]) -> Iterator[Sequence[_Any]]:
     return (rows[start : start + BATCH] for start in range(0, len(rows), BATCH))
 
 

@@ -54,7 +54,6 @@ Text = dict[str, Any]
 
 def text_of_draft(draft: ReferenceDraft) -> Text:
     """Return the text of a draft as it was generated; `fit_to_store` makes it storable."""
-    form = draft.command or draft.endpoint
     return {
         "kind": draft.kind.value,
         "title": one_line(draft.title)[:TITLE_CHARS] or draft.key[:TITLE_CHARS],
@@ -69,8 +68,14 @@ def text_of_draft(draft: ReferenceDraft) -> Text:
         "related": _names(draft.related, NAME_CHARS),
         "source": one_line(draft.source)[:500],
         "version": one_line(draft.version)[:TAG_CHARS],
-        "form": form.model_dump(mode="json") if form else None,
+        "form": form_of(draft),
     }
+
+
+def form_of(draft: ReferenceDraft) -> dict[str, Any] | None:
+    """Return how a draft's command or endpoint is called, as it is stored."""
+    form = draft.command or draft.endpoint
+    return form.model_dump(mode="json") if form else None
 
 
 def digest_of(text: Text) -> str:

@@ -59,9 +59,11 @@ def _tidy(value: Any, name: str, depth: int) -> Any:
     if isinstance(value, dict | list):
         if depth == 0:
             raise Invalid(f"{name} is nested deeper than {DEPTH} levels.")
-        if isinstance(value, list):
-            return [_tidy(item, name, depth - 1) for item in value]
-        return {storable(key): _tidy(item, name, depth - 1) for key, item in value.items()}
+        # In place: a second document beside the first would double what a large one takes.
+        for key, item in enumerate(value) if isinstance(value, list) else list(value.items()):
+            value[key] = _tidy(item, name, depth - 1)
+        if isinstance(value, dict) and not all(map(str.isprintable, value)):
+            return {storable(key): item for key, item in value.items()}
     return value
 
 

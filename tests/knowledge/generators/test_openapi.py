@@ -306,3 +306,19 @@ def test_swagger_2_is_read_as_what_it_says_in_the_words_of_openapi():
     assert made.examples[0].output == '{\n  "email": "ada@example.com"\n}'
     assert made.endpoint.security == ("login (HTTP basic)",)
     assert "`multipart/form-data`: object\n\n- `photo` (file, required)" in sent.content
+
+
+def test_endpoints_share_what_their_schemas_say():
+    field = {"type": "string", "description": "Where to write to."}
+    schemas = {"User": {"type": "object", "properties": {"email": field}}}
+    answer = {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/User"}}}}
+    operation = {"requestBody": answer, "responses": {"200": answer, "404": answer}}
+
+    drafts = generated_from(
+        document({"/a": {"put": operation}, "/b": {"put": operation}}, components={"schemas": schemas})
+    )
+
+    bodies = [each.endpoint.body for each in drafts.drafts]
+    bodies += [body for each in drafts.drafts for body in each.endpoint.responses.values()]
+    fields = [body["content"]["application/json"]["schema"]["properties"]["email"] for body in bodies]
+    assert len({id(each) for each in fields}) == 1

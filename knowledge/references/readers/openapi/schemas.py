@@ -28,6 +28,8 @@ LIMITS = (
 VALUES = ("const", "default", "example")
 SINGLE = ("items", "additionalProperties", "not")
 SEVERAL = ("oneOf", "anyOf", "prefixItems")
+_HOLDING = frozenset({*SINGLE, *SEVERAL, "properties"})
+"""Keywords that hold other schemas. One without them says the same wherever it is written out."""
 
 CHOICES = 6
 ENUM_CHARS = 200
@@ -50,6 +52,8 @@ class Schemas:
     def __init__(self, document: ApiDocument) -> None:
         self._document = document
         self._written: dict[tuple[str, int], dict[str, Any]] = {}
+        # The schema is kept with what it says: while it lives, no other has its id.
+        self._plain: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._left = 0
 
     def write_out(self, schema: Any, where: str, *, parts: int) -> dict[str, Any]:
@@ -69,8 +73,13 @@ class Schemas:
         while queue:
             waiting = queue.popleft()
             self._left = PARTS
+            if id(waiting.schema) in self._plain:
+                waiting.holder[waiting.key] = self._plain[id(waiting.schema)][1]
+                continue
             flat, above = self._flatten(waiting.schema, waiting.above, where)
             node = waiting.holder[waiting.key] = _own_keywords(flat)
+            if flat is waiting.schema and not _HOLDING.intersection(flat):
+                self._plain[id(flat)] = flat, node
             for inner, holder, key in _inner(flat, node, left if waiting.depth else 0):
                 queue.append(_Waiting(inner, holder, key, above, waiting.depth - 1))
                 left -= 1
