@@ -45,7 +45,6 @@ class ForgivingRedisCache(RedisCache):
         return monotonic() < self._away_until.get(self._server, 0.0)
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        """Return what is kept, or the default."""
         return self._or_else(default, lambda: super(ForgivingRedisCache, self).get(key, default, version))
 
     def get_many(self, keys: Iterable[Any], version: int | None = None) -> dict[Any, Any]:

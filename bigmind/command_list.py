@@ -66,7 +66,6 @@ WIDTH = 26
 
 
 def command_names() -> list[str]:
-    """Return the names of all commands, in the order of the list."""
     return [name for group in COMMANDS.values() for name in group]
 
 

@@ -82,7 +82,6 @@ class FileCache(BaseCache):
         self._location = location
 
     def get(self, key: Any, default: Any = None, version: int | None = None) -> Any:
-        """Return what is kept, or the default."""
         name = self.make_and_validate_key(key, version=version)
         row = self._or_else(
             None,

@@ -67,7 +67,6 @@ class Outcome:
 
     @cached_property
     def value(self) -> BaseModel:
-        """The reply in its shape."""
         return self.operation.shape.model_validate(self.reply)
 
     def to_data(self) -> dict[str, Any]:

@@ -96,7 +96,6 @@ class RememberedAdmin(ReadOnlyAdmin):
             erase_own(Actor.of(obj.user), self.kind, obj.pk)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
-        """Erase one by one."""
         for thing in queryset:
             self.delete_model(request, thing)
 

@@ -38,7 +38,6 @@ class ChangeRecords:
         self.folder = folder
 
     def of(self, found: FoundFile) -> ChangeRecord | None:
-        """Return the record of a file, if there is one."""
         described = find_file(self._about(found))
         if described.content is None:
             return None
@@ -48,7 +47,6 @@ class ChangeRecords:
             return None
 
     def backup_of(self, found: FoundFile) -> Path:
-        """Return where the backup of a file is."""
         return self.folder / f"{self._name(found)}.before"
 
     def keep(self, found: FoundFile, record: ChangeRecord) -> None:

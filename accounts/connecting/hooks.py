@@ -363,7 +363,6 @@ CLIENTS_WITH_HOOKS = (
 
 
 def hooks_of(slug: str) -> ClientHooks | None:
-    """Return the hooks of a client, if it has any."""
     return next((client for client in CLIENTS_WITH_HOOKS if client.slug == slug), None)
 
 

@@ -78,7 +78,6 @@ class AgentProgram:
     rules: str = ""
 
     def snippets(self, config: ServerConfig) -> list[Snippet]:
-        """Return what to paste for a server config."""
         if self.write_snippets:
             return self.write_snippets(config)
         return [json_snippet(self.pasted_into, self.settings(config))]
@@ -339,5 +338,4 @@ def program_called(slug: str) -> AgentProgram | None:
 
 
 def client_called(slug: str) -> AgentProgram | None:
-    """Return the client of this slug, if there is one."""
     return next((client for client in CLIENTS if client.slug == slug), None)

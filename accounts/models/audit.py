@@ -107,7 +107,6 @@ class AuditHead(models.Model):
 
 
 def head_seal(number: int, last: str, secret: str | None = None) -> str:
-    """Return the seal of a head."""
     return _seal(_HEAD_SALT, f"{number}:{last}", secret)
 
 

@@ -48,7 +48,6 @@ class Instance(models.Model):
 
     @property
     def role(self) -> str:
-        """What they may do here."""
         return self.user.role
 
     @property

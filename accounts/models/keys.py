@@ -30,7 +30,6 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(app=None)
 
     def of_apps(self) -> "ApiKeyQuerySet":
-        """Those of connected apps."""
         return self.exclude(app=None).select_related("app")
 
     def never_linked(self) -> "ApiKeyQuerySet":

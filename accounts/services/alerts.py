@@ -32,7 +32,6 @@ def alerts_of(user: User) -> QuerySet[Alert]:
 
 
 def unseen_alerts(user: User) -> QuerySet[Alert]:
-    """Return the alerts that a user has not seen yet."""
     return Alert.objects.filter(user=user, seen_at=None)
 
 

@@ -37,7 +37,6 @@ def note_worker(name: str, idle: float | None) -> None:
 
 
 def workers_alive() -> list[Worker]:
-    """Return the workers that run, by name."""
     return list(Worker.objects.filter(seen_at__gt=timezone.now() - timedelta(seconds=ALIVE_SECONDS)).order_by("name"))
 
 

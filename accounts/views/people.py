@@ -204,7 +204,6 @@ def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_admin_action
 def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Deactivate a user."""
     services.deactivate(actor, found)
     messages.success(
         request,
@@ -215,7 +214,6 @@ def deactivate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
 
 @_sensitive_action
 def activate(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Reactivate a user."""
     services.activate(actor, found)
     messages.success(
         request, _("%(found)s is active again, and so are their keys that have not ended.") % {"found": found}

@@ -50,7 +50,6 @@ class Backup:
 
     @property
     def bytes(self) -> int:
-        """Its size."""
         return sum(file.bytes for file in self.manifest.files.values())
 
 

@@ -43,7 +43,6 @@ class Manifest(BaseModel):
     """Whom an older version encrypted the files to; this one reads only files that are not encrypted."""
 
     def as_text(self) -> str:
-        """Return it as it is written."""
         return self.model_dump_json(indent=2, exclude={"recipients"})
 
 
@@ -88,7 +87,6 @@ def check_files(folder: Path, manifest: Manifest) -> None:
 
 
 def describe_file(path: Path) -> FileInBackup:
-    """Return the size and the checksum of a file."""
     with path.open("rb") as file:
         checksum = hashlib.file_digest(file, "sha256").hexdigest()
     return FileInBackup(bytes=path.stat().st_size, sha256=checksum)

@@ -53,7 +53,6 @@ def open_connection() -> psycopg.Connection[Any]:
 
 
 def server_version() -> int:
-    """Return the major version of the database server."""
     major, _ = owner().get_database_version()
     return int(major)
 

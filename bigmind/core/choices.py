@@ -13,5 +13,4 @@ class OneOf:
         self.names = [str(name) for name in names]
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        """Return the schema of a `Literal` of these names."""
         return core_schema.literal_schema(self.names)

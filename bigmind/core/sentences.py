@@ -43,7 +43,6 @@ class SentenceTemplate:
 
     @cached_property
     def names(self) -> list[str]:
-        """What the values are called."""
         return _VALUE.findall(self.text)
 
     @cached_property

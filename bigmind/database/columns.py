@@ -23,7 +23,6 @@ class ColumnCopy:
     carried: Collection[str] | None = None
 
     def names(self) -> tuple[str, ...]:
-        """Return the columns that are carried, in the order of the model."""
         taken = [name for name in column_names(self.model) if name not in self.left_out]
         return tuple(taken if self.carried is None else (name for name in taken if name in self.carried))
 
@@ -32,7 +31,6 @@ class ColumnCopy:
         return {field.attname: field for field in columns_of(self.model) if field.name in self.names()}
 
     def values(self, row: Model) -> dict[str, Any]:
-        """Return what is carried of a row."""
         return {name: getattr(row, name) for name in self.names()}
 
     def faults(self) -> list[str]:

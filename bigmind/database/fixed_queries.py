@@ -141,7 +141,6 @@ class _Compiled:
         return tuple(parameters)
 
     def rows(self, values: Values) -> list[Any]:
-        """Return the rows for these values."""
         made, parameters = self._queryset, self.parameters(values)
         if self._is_plain:
             with connections[made.db].cursor() as cursor:

@@ -112,7 +112,6 @@ class ReadsByReplica:
 
 
 def has_replica() -> bool:
-    """Whether a replica is set."""
     return REPLICA in settings.DATABASES
 
 

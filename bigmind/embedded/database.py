@@ -161,7 +161,6 @@ def _pending_as_application() -> list[str]:
 
 
 def pending_migrations() -> list[str]:
-    """Return the names of the pending migrations."""
     if _has_all_migrations():
         return []
     executor = MigrationExecutor(owner())
@@ -181,7 +180,6 @@ def _has_all_migrations() -> bool:
 
 
 def vector_version() -> str | None:
-    """Return the version of pgvector in the database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
         row = cursor.fetchone()

@@ -149,7 +149,6 @@ def part(parts: Collection[str], *, is_named: bool, is_running: bool) -> Check:
 
 
 def python() -> Check:
-    """Check the version of Python."""
     version = sys.version.split()[0]
     if sys.version_info[:2] < OLDEST_PYTHON:
         return Check("python", CheckStatus.PROBLEM, version, "Recreate the environment with Python 3.11 or later.")

@@ -38,7 +38,6 @@ class Pulse:
         COUNT.pack_into(self._counts, part * COUNT.size, self.counts()[part] + 1)
 
     def counts(self) -> tuple[int, ...]:
-        """Return the counts of all parts."""
         return tuple(count for (count,) in COUNT.iter_unpack(self._counts))
 
 

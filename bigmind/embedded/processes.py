@@ -235,7 +235,6 @@ class Child:
         )
 
     def is_alive(self) -> bool:
-        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     def is_at_work(self) -> bool:

@@ -48,7 +48,6 @@ class Watch:
     due: float | None = None
 
     def start(self) -> None:
-        """Start the part now."""
         self.started, self.due = time.monotonic(), None
         self.part.start()
 

@@ -97,7 +97,6 @@ class SignInSettings(BaseModel):
     @field_validator("oidc_roles")
     @classmethod
     def refuse_unknown_roles(cls, pairs: str) -> str:
-        """Refuse a role that nobody has."""
         for pair in filter(None, (part.strip() for part in pairs.split(","))):
             group, _, role = pair.rpartition("=")
             if not group or role not in {"member", "curator", "admin"}:

@@ -49,7 +49,6 @@ def files() -> Path:
 
 @load_once
 def groups() -> tuple[HelpGroup, ...]:
-    """Return all pages in the order of the navigation."""
     navigation: list[dict[str, Any]] = yaml.safe_load((files() / NAVIGATION).read_text(encoding="utf-8"))["nav"]
     return tuple(
         HelpGroup(title, tuple(page for item in items for page in _pages(title, item)))
@@ -60,7 +59,6 @@ def groups() -> tuple[HelpGroup, ...]:
 
 @load_once
 def pages() -> dict[str, HelpPage]:
-    """Return all pages by slug."""
     return {page.slug: page for group in groups() for page in group.pages}
 
 

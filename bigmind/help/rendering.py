@@ -60,7 +60,6 @@ class RenderedPage:
 
     @property
     def contents(self) -> list[HelpSection]:
-        """The sections that a table of contents lists."""
         return [section for section in self.sections if section.level == 2]
 
     @property
@@ -102,7 +101,6 @@ def _first_heading(file: Path) -> str:
 
 
 def address_of(slug: str, anchor: str = "") -> str:
-    """Return the address of a page."""
     address = reverse("help") if slug == INDEX else reverse("help-page", args=[slug])
     return f"{address}#{anchor}" if anchor else address
 

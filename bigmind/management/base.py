@@ -73,7 +73,6 @@ class OperatorCommand(BaseCommand):
             cls.help = " ".join((cls.__doc__ or "").split())
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Add the arguments that the command lists."""
         for add in self.arguments:
             add(parser)
 

@@ -44,7 +44,6 @@ class ConnectionCommand(OperatorCommand):
 
 
 def program_meant(options: dict[str, Any]) -> AgentProgram:
-    """Return the named program."""
     program = program_called(options["client"])
     if program is None:  # a caller from Python bypasses the parser's choices
         raise usage_error(f"There is no client {options['client']}.")
@@ -52,7 +51,6 @@ def program_meant(options: dict[str, Any]) -> AgentProgram:
 
 
 def project_meant(options: dict[str, Any]) -> Path | None:
-    """Return the named project, if there is one."""
     if options["project"] is None:
         return None
     folder = Path(options["project"])

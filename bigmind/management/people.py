@@ -50,7 +50,6 @@ def describe_key(key: ApiKey, *, text: str = "") -> dict[str, Any]:
 
 
 def day_of(moment: datetime | None) -> str:
-    """Return the day of a moment, or a dash."""
     return iso_day(moment) if moment else "-"
 
 

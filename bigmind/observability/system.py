@@ -90,7 +90,6 @@ def versions() -> Versions:
 
 
 def largest_tables() -> list[TableSize]:
-    """Return the largest tables, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(_TABLES, [TABLES_SHOWN])
         return [TableSize(*row) for row in cursor.fetchall()]

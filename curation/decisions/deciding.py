@@ -88,7 +88,6 @@ class Decision:
 
     @property
     def status(self) -> str:
-        """The status of the entry now."""
         return self.entry.status
 
 

@@ -101,7 +101,6 @@ class Neighbour:
 
     @property
     def percent(self) -> int:
-        """The similarity in percent."""
         return round(self.similarity * 100)
 
 

@@ -144,7 +144,6 @@ def unseen_by(user: User) -> CombinedExpression:
 
 
 def count_unseen(user: User) -> int:
-    """Count the unseen notices and alerts of a user."""
     return User.objects.filter(pk=user.pk).values_list(unseen_by(user), flat=True).first() or 0
 
 

@@ -67,7 +67,6 @@ class Proposal:
 
     @property
     def status(self) -> str:
-        """The status of the entry now."""
         return self.entry.status
 
 

@@ -87,7 +87,6 @@ class QueueItem:
 
     @property
     def age_days(self) -> int:
-        """How many days it has been in the queue."""
         return (timezone.now() - self.waits_since).days
 
 

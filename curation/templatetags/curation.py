@@ -140,7 +140,6 @@ def past(action: str) -> str:
 
 @register.filter
 def record_in_words(record: ProposerRecordShape) -> str:
-    """Return the track record of the proposer in words."""
     known = (
         (record.approved, _("%(count)s approved")),
         (record.rejected, _("%(count)s rejected")),

@@ -21,7 +21,6 @@ def company_server(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def trying_now(request: HttpRequest) -> HttpResponse:
-    """Synchronize now."""
     server = try_again(actor_of(request))
     tell(request, _("%(host)s is asked now.") % {"host": server.host})
     return redirect("company-server")

@@ -33,7 +33,6 @@ def deliveries(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def trying_again(request: HttpRequest, delivery_id: UUID) -> HttpResponse:
-    """Queue a delivery again."""
     try_again(actor_of(request), delivery_id=delivery_id)
     tell(request, _("It will be sent again now."))
     return redirect("deliveries")

@@ -91,7 +91,6 @@ def golden_questions(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def asking(request: HttpRequest) -> HttpResponse:
-    """Ask all golden questions now."""
     check = check_golden_questions(actor_of(request))
     tell(
         request,
@@ -104,7 +103,6 @@ def asking(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def unpinning(request: HttpRequest, golden_id: int) -> HttpResponse:
-    """Remove a golden question."""
     golden = unpin_golden_question(actor_of(request), golden_id=golden_id)
     tell(request, f"Removed: “{golden.question}”.")
     return redirect("golden-questions")

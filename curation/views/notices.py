@@ -104,7 +104,6 @@ def notices(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_POST
 def seeing(request: HttpRequest) -> HttpResponse:
-    """Mark everything as seen."""
     mark_seen(actor_of(request))
     return redirect("notices")
 

@@ -124,7 +124,6 @@ def rotating(request: HttpRequest, webhook_id: int) -> HttpResponse:
 @require_POST
 @admit_confirmed_admins
 def removing(request: HttpRequest, webhook_id: int) -> HttpResponse:
-    """Remove a webhook with its deliveries."""
     name = remove_webhook(actor_of(request), webhook_id)
     tell(request, _("The webhook %(name)s is removed.") % {"name": name})
     return redirect("webhooks")

@@ -170,25 +170,21 @@ def index_entity(entity: AppEntity) -> None:
 
 
 def index_workflow(workflow: AppWorkflow, *, made: bool = False) -> None:
-    """Write the passage of a workflow."""
     index_passages(Kind.APP_WORKFLOW, workflow.pk, [text_of_workflow(workflow)], owner=None, made=made)
 
 
 def text_of_table(table: AppTable) -> str:
-    """Return the search text of a table."""
     fields = ", ".join(_field_in_words(one) for one in table.fields)
     return f"{table.name}: table of the app {table.app}\ntable id {table.table_id}\nfields: {fields}"
 
 
 def text_of_entity(entity: AppEntity) -> str:
-    """Return the search text of an entity."""
     found_by = f"{entity.match_field} = {entity.match_value}" if entity.match_field else ""
     where = f"row of the table {entity.table} of the app {entity.table.app}"
     return f"{entity.name}: {where}\nrow id {entity.row_id}\n{found_by}"
 
 
 def text_of_workflow(workflow: AppWorkflow) -> str:
-    """Return the search text of a workflow."""
     return f"{workflow.name}: workflow of the app {workflow.app}\n{workflow.trigger}\n{workflow.steps}"
 
 

@@ -79,7 +79,6 @@ class StartedSession:
 
     @property
     def session_id(self) -> UUID:
-        """The id of the new session."""
         return self.session.pk
 
     @property
@@ -89,7 +88,6 @@ class StartedSession:
 
     @property
     def project(self) -> str:
-        """The project of the new session."""
         return self.session.project
 
     @property

@@ -119,7 +119,6 @@ class Insights:
 
     @property
     def calls(self) -> int:
-        """How many calls there were."""
         return sum(day.calls for day in self.daily)
 
     @property

@@ -163,7 +163,6 @@ def lately_approved(number: int) -> CompanyEntryQuerySet:
 
 
 def projects_with_company_entries() -> list[str]:
-    """Return the projects that approved entries belong to."""
     named = CompanyEntry.objects.approved().exclude(project="").order_by("project")
     return list(named.values_list("project", flat=True).distinct()[:PROJECTS_SHOWN])
 

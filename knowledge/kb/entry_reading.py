@@ -242,7 +242,6 @@ def browse_entries(
 
 
 def projects_with_entries() -> list[str]:
-    """Return the projects that entries belong to."""
     names = Entry.objects.exclude(project="").order_by("project").values_list("project", flat=True)
     return list(names.distinct()[:PROJECTS_SHOWN])
 

@@ -335,7 +335,6 @@ class _SourceImport:
         self.known |= _ids([digest(row.content) for row in rows.values()])
 
     def _store(self, new_entries: Mapping[str, SourceEntry], rows: Mapping[str, NewEntry]) -> None:
-        """Store new entries, and where each came from."""
         keys = {digest(row.content): key for key, row in rows.items()}
         ids, authors = self._ids_kept(new_entries.values()), self._authors(new_entries.values())
         stored = store_new(

@@ -69,7 +69,6 @@ class Lesson:
 
     @property
     def entry_id(self) -> UUID:
-        """The id of the entry."""
         return self.entry.pk
 
     @property
@@ -79,7 +78,6 @@ class Lesson:
 
     @property
     def author(self) -> str:
-        """Who added the entry."""
         return str(self.entry.created_by or "")
 
 

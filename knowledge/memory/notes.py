@@ -136,7 +136,6 @@ def rename_note(
 
 
 def note_domains(actor: Actor) -> dict[str, int]:
-    """Return the domains that have notes, each with how many."""
     counted = Note.objects.of(actor.user).current().values_list("domain").annotate(Count("id")).order_by("domain")
     return dict(counted)
 

@@ -64,7 +64,6 @@ class Event:
 
     @property
     def day(self) -> date:
-        """The day on which it came about."""
         return timezone.localdate(self.at)
 
 

@@ -32,7 +32,6 @@ class FactQuerySet(models.QuerySet["Fact"]):
     """Facts, in the words of those who ask for them."""
 
     def of(self, user: User | UUID) -> "FactQuerySet":
-        """Those of one user."""
         return self.filter(user=user)
 
     def current(self) -> "FactQuerySet":

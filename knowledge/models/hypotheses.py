@@ -47,7 +47,6 @@ class HypothesisQuerySet(models.QuerySet["Hypothesis"]):
     """Queries for hypotheses."""
 
     def of(self, user: User | UUID) -> "HypothesisQuerySet":
-        """Return those of one user."""
         return self.filter(user=user)
 
     def due(self, now: datetime | None = None) -> "HypothesisQuerySet":

@@ -16,7 +16,6 @@ class NoteQuerySet(models.QuerySet["Note"]):
     """Notes, in the words of those who ask for them."""
 
     def of(self, user: User | UUID) -> "NoteQuerySet":
-        """Those of one user."""
         return self.filter(user=user)
 
     def current(self, now: datetime | None = None) -> "NoteQuerySet":

@@ -23,7 +23,6 @@ class SessionQuerySet(models.QuerySet["Session"]):
     """Sessions, in the words of those who ask for them."""
 
     def of(self, user: User | uuid.UUID) -> "SessionQuerySet":
-        """Those of one user."""
         return self.filter(user=user)
 
     def in_view(self) -> "SessionQuerySet":
@@ -210,7 +209,6 @@ class Chunk(HasNumber, CanBeSetAside):
 
     @property
     def project(self) -> str:
-        """The project of its session."""
         return self.session.project
 
     @property

@@ -13,7 +13,6 @@ class ShownHeadlineQuerySet(models.QuerySet["ShownHeadline"]):
     """Shown headlines, in the words of those who ask for them."""
 
     def of(self, user: User) -> "ShownHeadlineQuerySet":
-        """Those of one user."""
         return self.filter(session__user=user)
 
     def in_view(self) -> "ShownHeadlineQuerySet":

@@ -24,7 +24,6 @@ class TriggerLevel(models.TextChoices):
 
 
 def triggers_column() -> "ArrayField[Any, Any]":
-    """Return the column for the acts that something is about."""
     return ArrayField(
         models.CharField(max_length=TRIGGER_CHARS),
         default=list,
@@ -35,7 +34,6 @@ def triggers_column() -> "ArrayField[Any, Any]":
 
 
 def levels_column() -> "models.JSONField[Any, Any]":
-    """Return the column for how far triggers go."""
     return models.JSONField(
         default=dict, db_default={}, blank=True, help_text="How far the triggers go, by team; empty: for everyone."
     )

@@ -43,13 +43,11 @@ class FirstSteps:
 
     @property
     def done(self) -> list[bool]:
-        """Which of the steps are done, in their order."""
         steps = [self.is_named, self.has_agent, self.has_memory]
         return [*steps, self.has_chosen] if self.is_asked else steps
 
     @property
     def total(self) -> int:
-        """How many steps there are."""
         return len(self.done)
 
     @property

@@ -115,7 +115,6 @@ class Suggestion:
 
     @property
     def newest(self) -> str:
-        """The id of the newest item."""
         return self.items[-1].id
 
 

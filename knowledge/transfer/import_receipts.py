@@ -30,7 +30,6 @@ class MovedIn:
     notices: list[str] = field(default_factory=list)
 
     def count(self, kind: str, *, added: int = 0, changed: int = 0, unchanged: int = 0) -> None:
-        """Count items of a kind."""
         self.added[kind] = self.added.get(kind, 0) + added
         if changed:
             self.changed[kind] = self.changed.get(kind, 0) + changed

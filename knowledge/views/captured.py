@@ -125,7 +125,6 @@ def settings(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def forgetting(request: HttpRequest, conversation_id: int) -> HttpResponse:
-    """Forget one conversation."""
     actor = actor_of(request)
     shown = own_conversation(actor, conversation_id)
     if request.method == "POST":

@@ -61,7 +61,6 @@ def notes(request: HttpRequest) -> HttpResponse:
 @own_page
 @require_safe
 def note(request: HttpRequest, note_id: int) -> HttpResponse:
-    """Show one note."""
     return render(request, "knowledge/note.html", {"note": own_thing(actor_of(request), "note", note_id)})
 
 

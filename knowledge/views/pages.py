@@ -169,17 +169,14 @@ class ProjectQuestion(Question):
 
 
 def project_field() -> forms.CharField:
-    """Return the field for a project."""
     return forms.CharField(required=False, help_text=gettext_lazy("The repository or product it belongs to."))
 
 
 def anchors_field() -> forms.Field:
-    """Return the field for the code that something rests on."""
     help_text = gettext_lazy("One in each line: acme/shop#src/limits.py:RateLimiter.allow. Changes of it are reported.")
     return Lines(rows=2, required=False, label=gettext_lazy("The code it rests on"), help_text=help_text)
 
 
 def confidence_field(**kwargs: Any) -> forms.CharField:
-    """Return the field for a confidence."""
     widget = forms.NumberInput(attrs={"min": 0, "max": 1, "step": 0.05, "inputmode": "decimal"})
     return forms.CharField(widget=widget, help_text=gettext_lazy("How sure you are, from 0 to 1."), **kwargs)

@@ -212,7 +212,6 @@ def changes(before: dict[str, Any] | None, after: dict[str, Any] | None) -> list
 
 
 def may_change(actor: Actor) -> bool:
-    """Whether the actor may change documentation."""
     try:
         require_documentarian(actor)
     except Forbidden:

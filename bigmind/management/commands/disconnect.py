@@ -37,7 +37,6 @@ class Command(ConnectionCommand):
     examples = ("bigmind disconnect cursor", "bigmind disconnect claude-code --project --dry-run")
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the arguments for the program and its key."""
         super().add_arguments(parser)
         parser.add_argument("--keep-key", action="store_true", help="Do not revoke the key created for the program.")
 

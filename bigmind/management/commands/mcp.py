@@ -41,7 +41,6 @@ class Command(BaseCommand):
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add the arguments for the toolsets to list and the form of replies."""
         parser.add_argument(
             "--toolsets", default="", help="Toolsets to list, e.g. `core,notes` or `all`. Default: core."
         )

@@ -93,7 +93,6 @@ class PlainNeedle:
 
     @property
     def size(self) -> int:
-        """How many letters it has."""
         return len(self.letters)
 
     def starts(self, letters: str) -> Iterator[int]:
@@ -168,7 +167,6 @@ def describe_needles(needles: Iterable[PlainNeedle], key: bytes) -> list[dict[st
 
 
 def read_needles(described: Iterable[dict[str, Any]], key: bytes) -> list[HashedNeedle]:
-    """Return the needles that a note describes."""
     return [HashedNeedle(**{**one, "around": tuple(one["around"])}, key=key) for one in described]
 
 

@@ -50,12 +50,10 @@ _NOTES = TypeAdapter(list[ScrubNote])
 
 
 def note_of(scrub: Scrub) -> ScrubNote:
-    """Return the note of a scrub."""
     return ScrubNote(whose=scrub.whose_id, **{name: getattr(scrub, name) for name in NOTED})
 
 
 def key_of(salt: str, secret: str) -> bytes:
-    """Return the key of the hashes of one note."""
     return hmac.new(secret.encode(), _PURPOSE + bytes.fromhex(salt), sha256).digest()
 
 

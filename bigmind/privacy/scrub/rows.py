@@ -83,7 +83,6 @@ class Rows:
 
 
 def text_columns(model: type[Model]) -> "list[Field[Any, Any]]":
-    """Return the columns of a model in which a text is looked for."""
     columns = [one for one in model._meta.concrete_fields if _is_text(one) and not one.primary_key]
     return [one for one in columns if not _inner(one).choices]
 

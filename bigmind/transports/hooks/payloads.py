@@ -86,7 +86,6 @@ class KeptCall(NamedTuple):
 
 
 def read_kept_call(payload: Payload) -> KeptCall:
-    """Return the call that a hook kept."""
     sent = payload.get("tool_input")
     given = sent if isinstance(sent, dict) else {}
     arguments = {name: value for name, value in given.items() if name != CONVERSATION_ARGUMENT}

@@ -79,7 +79,6 @@ PROMPTS = {
 def list_prompts(
     _context: RequestContext, _params: types.PaginatedRequestParams | None = None
 ) -> types.ListPromptsResult:
-    """List the prompts."""
     return types.ListPromptsResult(
         prompts=[
             types.Prompt(

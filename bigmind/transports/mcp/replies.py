@@ -61,7 +61,6 @@ def performer_for(context: RequestContext, operation: Operation) -> str:
 
 
 def error_of(text: str, meta: dict[str, Any]) -> types.CallToolResult:
-    """Return a tool error with this text."""
     return types.CallToolResult(content=[types.TextContent(text=text.strip())], is_error=True, _meta=meta)
 
 

@@ -66,7 +66,6 @@ class KeyAuthentication(BaseAuthentication):
 
 
 def actor_of(request: Request) -> Actor:
-    """Return the actor of a request that was let in."""
     assert isinstance(request.auth, Actor), "the view must require a key"
     return request.auth
 

@@ -22,7 +22,6 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     name = "key"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, Any]:
-        """Return the security scheme."""
         about = "An API key of BigMind. The page “Keys” makes one, and so does `bigmind key_create`."
         return {"type": "http", "scheme": "bearer", "bearerFormat": "bm_…", "description": about}
 

@@ -21,7 +21,6 @@ class OpenApiDocument(APIView):
     schema = None
 
     def get(self, request: Request) -> HttpResponse:
-        """Return the document."""
         # Here, because what writes it takes long to import, and no start waits for it.
         from bigmind.transports.rest.openapi_document import openapi
 

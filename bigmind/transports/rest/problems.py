@@ -241,12 +241,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 403."""
     return problem_of(exception) if is_rest(request) else defaults.permission_denied(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 404."""
     return problem_of(Http404()) if is_rest(request) else defaults.page_not_found(request, exception)
 
 

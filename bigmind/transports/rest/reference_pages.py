@@ -165,7 +165,6 @@ def _indent(text: str, by: int = 4) -> str:
 
 
 def reply_of(operation: Operation) -> str:
-    """Return the example's reply as JSON."""
     return json.dumps(example_reply(operation), indent=2, ensure_ascii=False)
 
 

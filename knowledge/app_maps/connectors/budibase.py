@@ -69,7 +69,6 @@ class Budibase:
         return _table(found, list(self._all("tables/search", {}, app_id=app_id)) if links else [])
 
     def row(self, app_id: str, table_id: str, row_id: str) -> DiscoveredRow | None:
-        """Return one row, or None when it is gone."""
         path = f"tables/{quote(table_id, safe='')}/rows/{quote(row_id, safe='')}"
         reply = self.api.ask("GET", path, headers=_of_app(app_id))
         return None if reply is None else _row(self._one(reply))

@@ -29,7 +29,6 @@ class Upload:
 
     @property
     def format(self) -> ImportFormat:
-        """The format of what was read."""
         return next(one for one in FORMATS if one.name == self.format_name)
 
 

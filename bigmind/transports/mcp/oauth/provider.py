@@ -54,7 +54,6 @@ class OAuthProvider(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
     address: str
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
-        """Return the app of this id."""
         app = await self._ask(partial(app_called, client_id))
         return client_of(app) if app else None
 
