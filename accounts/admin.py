@@ -133,7 +133,7 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
 
 # Only people themselves say who they are.
-show(Profile, "user role updated_at", search="user__username", filters="updated_at")
+show(Profile)
 
 
 class MadeElsewhereAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -147,7 +147,7 @@ class MadeElsewhereAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 # Clients that have acted for people.
 show(
     Agent,
-    "client_name client_version host user first_seen last_seen",
+    columns="client_name client_version host user first_seen last_seen",
     search="client_name host user__username",
     filters="client_name last_seen",
     order="-last_seen",
@@ -213,7 +213,7 @@ class ApiKeyAdmin(MadeElsewhereAdmin):
 # Apps introduce themselves. One that a user has authorised stays until its keys are deleted.
 show(
     ConnectedApp,
-    "name client_id hosts introduced_from introduced_at let_in_at",
+    columns="name client_id hosts introduced_from introduced_at let_in_at",
     search="name client_id",
     filters="introduced_at let_in_at",
     order="-introduced_at",
@@ -223,7 +223,7 @@ show(
 # What connected apps come in with. To end one's access, revoke its key.
 show(
     AppToken,
-    "kind key scopes created_at expires_at exchanged_at",
+    columns="kind key scopes created_at expires_at exchanged_at",
     search="digest key__label key__user__username",
     filters="kind expires_at",
     order="-created_at",
@@ -235,7 +235,7 @@ show(
 # Links that sign a user in once. Deleting one makes it useless.
 show(
     SignInLink,
-    "user created_at expires_at used_at",
+    columns="user created_at expires_at used_at",
     search="user__username",
     filters="created_at used_at",
     order="-created_at",
@@ -247,7 +247,7 @@ show(
 # Invitations are made where their link can be shown: on the page “People” and on the command line.
 show(
     Invitation,
-    "__str__ email role invited_by created_at expires_at accepted_at revoked_at",
+    columns="__str__ email role invited_by created_at expires_at accepted_at revoked_at",
     search="name email invited_by__username",
     filters="role created_at accepted_at",
     order="-created_at",
@@ -257,105 +257,52 @@ show(
     readonly_fields=("role", "invited_by", "created_at", "accepted_at"),
 )
 # Only people themselves choose what they show, and only another BigMind says that it is there.
-show(
-    Sharing,
-    "user in_directory curators_see_told sections updated_at",
-    search="user__username",
-    filters="in_directory curators_see_told",
-    may_be_deleted=True,
-)
-show(
-    Instance,
-    "name user version status first_seen last_seen",
-    search="name user__username",
-    filters="last_seen version",
-    order="-last_seen",
-    may_be_deleted=True,
-)
+show(Sharing, Instance, may_be_deleted=True)
 
 # The usage log: who did what, with which outcome; never the content.
 show(
     Call,
-    "at operation user transport outcome milliseconds tokens agent request_id",
+    columns="at operation user transport outcome milliseconds tokens agent request_id",
     search="operation request_id user__username",
     filters="transport outcome operation at",
     order="-at",
     list_select_related=("user", "agent"),
-    show_full_result_count=False,
     may_be_deleted=True,
 )
 # Deleting a row restarts its count.
-show(
-    TaskTally,
-    "task runs failures seconds ended_at scheduled_at failed_at error",
-    search="task request_id",
-    filters="ended_at failed_at",
-    order="task",
-    may_be_deleted=True,
-)
-show(Worker, "name seen_at took_at folder", search="name", filters="seen_at", order="name", may_be_deleted=True)
-show(
-    BackupRun,
-    "at name place bytes seconds error",
-    search="name place error",
-    filters="at",
-    order="-at",
-    may_be_deleted=True,
-)
-show(SettingOverride, "name value by at", search="name", filters="at", order="name", list_select_related=("by",))
+show(TaskTally, Worker, BackupRun, may_be_deleted=True)
+show(SettingOverride)
 # What replies say is the user's, so it is not shown.
 show(
     KeptReply,
-    "at operation user idempotency_key",
+    columns="at operation user idempotency_key",
     search="idempotency_key operation user__username",
     filters="operation at",
     order="-at",
     exclude=("reply",),
     may_be_deleted=True,
 )
-show(
-    Alert,
-    "created_at user kind text by_name seen_at mailed_at",
-    search="user__username text by_name",
-    filters="kind created_at",
-    order="-created_at",
-    may_be_deleted=True,
-)
+show(Alert, may_be_deleted=True)
 
 # These tables only grow, and every check of the log needs its head: nothing of them is deleted.
 show(
     AuditEvent,
-    "number at event by_name about_name details",
+    columns="number at event by_name about_name details",
     search="event by_name about_name",
     filters="event at",
     order="-number",
 )
-show(AuditHead, "number last", search="number last")
-show(
-    ErasureReport,
-    "__str__ at asked_by whose",
-    search="asked_by__username whose__username",
-    filters="at",
-    order="-at",
-    list_select_related=("asked_by", "whose"),
-)
+show(AuditHead)
+show(ErasureReport, exclude=("signature", "public_key"))
 
 # Deleting the tries of an address lets it try again at once.
-show(SignInTry, "at address name_digest", search="address", filters="at", order="-at", may_be_deleted=True)
+show(SignInTry, may_be_deleted=True)
 # Deleting a row forgets the browser; the page “People” signs out. The key of a session signs in the one who knows it.
-show(
-    SignIn,
-    "user address user_agent since last_seen",
-    search="user__username address user_agent",
-    filters="since last_seen",
-    order="-last_seen",
-    exclude=("session",),
-    may_be_deleted=True,
-)
+show(SignIn, exclude=("session",), may_be_deleted=True)
 # Second factors are reset on the page of the person, who is then notified.
 show(
     Authenticator,
-    "user type created_at last_used_at",
+    columns="user type created_at last_used_at",
     search="user__username",
     filters="type created_at",
     order="-created_at",
@@ -364,7 +311,7 @@ show(
 # Deleting a row unlinks the person from the company's sign-in, until they are found again.
 show(
     SocialAccount,
-    "user provider uid last_login date_joined",
+    columns="user provider uid last_login date_joined",
     search="user__username uid",
     filters="provider last_login",
     order="-last_login",

@@ -139,7 +139,7 @@ class VectorAdmin(ReadOnlyAdmin):
 # What people stored.
 show(
     Session,
-    "handle user one_liner project started_at ended_at agent auto_closed",
+    columns="handle user one_liner project started_at ended_at agent auto_closed",
     search="user__username project one_liner outcome id",
     filters="auto_closed started_at ended_at set_aside_at",
     order="-started_at",
@@ -148,7 +148,7 @@ show(
 )
 show(
     Chunk,
-    "__str__ user session seq role created_at",
+    columns="__str__ user session seq role created_at",
     search="user__username content flag_reason session__id",
     filters="role created_at set_aside_at",
     order="-created_at",
@@ -157,7 +157,7 @@ show(
 )
 show(
     Fact,
-    "__str__ user category confidence project valid_from valid_until created_at deprecated_at",
+    columns="__str__ user category confidence project valid_from valid_until created_at deprecated_at",
     search="user__username project fact deprecation_reason",
     filters="category valid_from valid_until created_at deprecated_at",
     order="-created_at",
@@ -166,7 +166,7 @@ show(
 )
 show(
     Hypothesis,
-    "__str__ user status confidence project created_at resolved_at",
+    columns="__str__ user status confidence project created_at resolved_at",
     search="user__username project hypothesis resolution",
     filters="status created_at set_aside_at",
     order="-created_at",
@@ -175,7 +175,7 @@ show(
 )
 show(
     Note,
-    "__str__ user project expires_at updated_at",
+    columns="__str__ user project expires_at updated_at",
     search="user__username project domain key content",
     filters="domain updated_at expires_at set_aside_at",
     order="user domain key",
@@ -185,103 +185,44 @@ show(
 # Narratives and shown headlines go with their session.
 show(
     Summary,
-    "session created_at",
+    columns="session created_at",
     search="summary session__one_liner session__user__username",
     filters="created_at",
     order="-created_at",
 )
-show(ShownHeadline, "text session chosen_at", search="text session__user__username", order="-chosen_at")
+show(ShownHeadline)
 
 # What hooks reported, without what was said, and how users want memory to be written.
 show(
     Conversation,
-    "last_at user client repository session tools withheld ended_at",
+    columns="last_at user client repository session tools withheld ended_at",
     search="user__username client_id repository",
     filters="client last_at",
     order="-last_at",
-    show_full_result_count=False,
 )
-show(
-    HookEvent,
-    "at event user conversation tokens milliseconds late",
-    search="user__username",
-    filters="event late at",
-    order="-at",
-    exclude=("prompt",),
-    show_full_result_count=False,
-)
-show(Firing, "at user kind source_id level team brought", search="user__username source_id", order="-at")
-show(ToolUse, "at user conversation tool_use_id sub_agent", search="user__username tool_use_id", order="-at")
-show(
-    HookHealth,
-    "user client version last_event ran_at brought_at failed_at failure",
-    search="user__username failure",
-    filters="client",
-)
-show(TidyingAnswer, "at user concern action", search="user__username key", filters="concern action at", order="-at")
-show(CapturePolicy, "user mode keep_days updated_at", search="user__username", filters="mode")
+show(HookEvent, exclude=("prompt",))
+show(Firing, ToolUse, HookHealth, TidyingAnswer, CapturePolicy)
 
 # The shared knowledge base is changed by its operations, which keep its passages true; what it quotes is derived.
 show(
     Entry,
-    "__str__ entry_type source_story confidence created_by created_at",
+    columns="__str__ entry_type source_story confidence created_by created_at",
     search="content source_story source_file",
     filters="entry_type created_at",
     is_for_curators=True,
 )
-show(EntryFingerprint, "fingerprint entry has_place", search="fingerprint entry__content")
+show(EntryFingerprint)
 # How often it was asked is shown if enough people asked: in the answer.
-show(
-    LessonAsked,
-    "fingerprint entry",
-    search="fingerprint entry__content",
-    order="fingerprint",
-    exclude=("times", "last_asked", "people"),
-)
+show(LessonAsked, exclude=("times", "last_asked", "people"))
 
 # What sessions received, and what came of it.
-show(
-    Feedback,
-    "kind source_id verdict user created_at settled_at",
-    search="source_id note user__username",
-    filters="kind verdict created_at settled_at",
-    order="-created_at",
-)
-show(
-    Serving,
-    "at kind source_id session answered cited misled",
-    search="source_id user__username",
-    filters="kind cited misled at",
-    order="-at",
-    show_full_result_count=False,
-)
-show(
-    Proof,
-    "entry served answered people cited misled last_cited_at",
-    search="entry__title",
-    order="-served",
-)
-show(
-    Recall,
-    "handle user agent at told_at",
-    search="handle user__username",
-    filters="at told_at",
-    order="-at",
-)
-show(Receipt, "session told tokens", search="session__user__username")
-show(ReceiptText, "at user kind source_id", search="user__username source_id", filters="kind at", order="-at")
+show(Feedback, Serving, Proof, Recall, Receipt, ReceiptText)
 
 # What is not known here. The words of a question and who asked it are shown to nobody.
-show(
-    Gap,
-    "id name state settled_by settled_at created_at",
-    search="name",
-    filters="state created_at",
-    order="-created_at",
-)
+show(Gap)
 show(
     UnansweredQuestion,
-    "id gap times first_asked last_asked",
+    columns="id gap times first_asked last_asked",
     search="",
     order="-last_asked",
     base=VectorAdmin,
@@ -289,7 +230,7 @@ show(
 )
 show(
     AskedQuestion,
-    "id how times asked_at",
+    columns="id how times asked_at",
     search="",
     filters="how",
     order="-asked_at",
@@ -297,92 +238,38 @@ show(
 )
 
 # The index of search and its vectors: all of it is derived.
-show(
-    Passage,
-    "kind source_id ordinal owner project created_at",
-    search="source_id text owner__username",
-    filters="kind created_at",
-    order="-created_at",
-    exclude=("lexemes",),
-)
-show(
-    Writing,
-    "kind source_id user key agent at",
-    search="source_id user__username key__prefix",
-    filters="kind at",
-    order="-at",
-    list_select_related=("user", "key", "agent"),
-)
-show(IndexGap, "gap kind count checked_at", search="gap", filters="gap kind")
-show(EmbeddingDay, "day tokens", search="day", order="-day")
-show(EmbeddingSpace, "name dimensions batch_size created_at active_since", search="name")
-show(PassageVector, "id space owner not_before trouble", search="trouble", filters="space", base=VectorAdmin)
-show(CachedVector, "digest space", search="digest", base=VectorAdmin)
+show(Passage, exclude=("lexemes",))
+show(Writing, IndexGap, EmbeddingDay, EmbeddingSpace)
+show(PassageVector, columns="id space owner not_before trouble", search="trouble", filters="space", base=VectorAdmin)
+show(CachedVector, columns="digest space", search="digest", base=VectorAdmin)
 
 # Maps of apps, and how they were mended.
 show(
     App,
-    "name app_id aliases connector version bootstrapped_at reported_gone_at",
+    columns="name app_id aliases connector version bootstrapped_at reported_gone_at",
     search="name app_id",
     order="name",
 )
-show(AppTable, "name app table_id last_seen reported_gone_at", search="name table_id", filters="app")
+show(AppTable)
 show(
     AppEntity,
-    "name table row_id match_field match_value last_seen",
+    columns="name table row_id match_field match_value last_seen",
     search="name row_id",
     order="-last_seen",
     list_select_related=("table__app",),
 )
-show(AppWorkflow, "name app trigger field last_seen", search="name trigger", filters="app")
-show(AmbiguousName, "name default_app default_table chosen_by chosen_at", search="name")
-show(
-    Healing,
-    "at app_name subject failure outcome failed found user by_connector",
-    search="app_name subject failed found user__username",
-    filters="failure outcome at",
-    order="-at",
-)
-show(
-    AppRun,
-    "id purpose connector app state done total asked_by created_at",
-    search="connector app__name error",
-    filters="state connector",
-    order="-created_at",
-)
+show(AppWorkflow, AmbiguousName, Healing, AppRun)
 
-show(SourceRepository, "name first_commit", search="name first_commit")
+show(SourceRepository)
 
 # Documentation is changed by its operations, which keep what it is found by true.
-show(ReferenceCollection, "slug title program base_path updated_at", search="slug title")
-show(
-    ReferenceImport,
-    "collection source version at by added changed removed drifted",
-    search="source collection__slug",
-    order="-at",
-    list_select_related=("collection", "by"),
-)
+show(ReferenceCollection, ReferenceImport)
 show(
     Reference,
-    "__str__ collection kind category edited_at removed_at",
+    columns="__str__ collection kind category edited_at removed_at",
     search="key name title collection__slug",
     filters="kind edited_at removed_at",
 )
-show(ReferenceName, "said lookup sort method reference", search="said lookup", filters="sort")
-show(
-    ReferenceVersion,
-    "reference number why by at",
-    search="reference__name reference__title",
-    order="-at",
-    list_select_related=("reference", "by"),
-)
-show(
-    ReferenceDrift,
-    "reference opened_at decision decided_at decided_by",
-    search="reference__name reference__title",
-    filters="decision",
-    order="-opened_at",
-    list_select_related=("reference", "decided_by"),
-)
+show(ReferenceName, ReferenceVersion, ReferenceDrift)
 # How often it was looked up is shown where enough people did: on the page about the coverage of its collection.
-show(ReferenceUse, "reference", search="reference__name reference__title", exclude=("asked", "last_asked_at", "people"))
+show(ReferenceUse, exclude=("asked", "last_asked_at", "people"))

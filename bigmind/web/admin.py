@@ -1,17 +1,32 @@
 """The building blocks of every app's admin: read-only tables, each a row of its module."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.contrib import admin
-from django.db.models import Model
+from django.contrib.auth import get_user_model
+from django.db.models import (
+    AutoField,
+    BooleanField,
+    CharField,
+    DateField,
+    FloatField,
+    ForeignKey,
+    IntegerField,
+    Model,
+    TextField,
+    UUIDField,
+)
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.privacy.masking import PrivateModel, current_mask, owner_if_hidden, reaches_private_text
+
+COLUMNS = 8
+IN_A_COLUMN = (BooleanField, CharField, DateField, FloatField, ForeignKey, IntegerField)
 
 
 class TranslatedAdminSite(admin.AdminSite):
@@ -32,6 +47,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     may_be_deleted: ClassVar[bool] = False
 
     list_select_related: ClassVar[bool | tuple[str, ...]] = True
+    show_full_result_count = False
     change_form_template = "components/admin/change_form.html"
 
     def get_list_display(self, request: HttpRequest) -> Any:
@@ -126,26 +142,49 @@ def _column_without_order(name: str) -> Callable[[Model], Any]:
 
 
 def show(
-    model: type[Model],
-    columns: str,
-    *,
-    search: str,
+    *models: type[Model],
+    columns: str = "",
+    search: str = "",
     filters: str = "",
     order: str = "",
     base: "type[admin.ModelAdmin[Any]]" = ReadOnlyAdmin,
     **options: Any,
 ) -> None:
-    """Register a model for the admin, read-only or as `base` says. Names are one text, separated by spaces.
+    """Register models for the admin, read-only or as `base` says. Names are one text, separated by spaces.
 
     Args:
-        model: Its rows.
-        columns: The fields that the list shows.
+        models: Their rows are shown.
+        columns: The fields that the list shows. Without them its lists are made of the fields that a model has.
         search: The fields in which words are looked for.
         filters: The fields by which the list is narrowed.
         order: The fields by which it is ordered.
         base: What else may be done there.
         options: Any other attribute of a `ModelAdmin`.
     """
-    lists = {"list_display": columns, "search_fields": search, "list_filter": filters, "ordering": order}
-    attributes = {name: tuple(names.split()) for name, names in lists.items() if names}
-    admin.site.register(model, type(f"{model.__name__}Admin", (base,), {**attributes, **options}))
+    chosen = {"list_display": columns, "search_fields": search, "list_filter": filters, "ordering": order}
+    for model in models:
+        lists = chosen if columns else _lists_of(model, options.get("exclude", ()))
+        attributes = {name: tuple(names.split()) for name, names in lists.items() if names}
+        admin.site.register(model, type(f"{model.__name__}Admin", (base,), {**attributes, **options}))
+
+
+def _lists_of(model: type[Model], excluded: Collection[str]) -> dict[str, str]:
+    """Return the lists of an admin as the fields of a model make them: short values, the newest first."""
+    fields = [
+        one
+        for one in model._meta.concrete_fields
+        if one.name not in excluded and not one.name.endswith("digest") and not isinstance(one, AutoField | UUIDField)
+    ]
+    shown = [one.name for one in fields if isinstance(one, IN_A_COLUMN)][:COLUMNS]
+    dates = sorted((one for one in fields if isinstance(one, DateField)), key=lambda one: one.null)[:1]
+    people = [f"{one.name}__username" for one in fields if one.related_model is get_user_model()]
+    words = [one.name for one in fields if isinstance(one, CharField | TextField) and not one.choices]
+    return {
+        "list_display": " ".join(shown) or "__str__",
+        "list_select_related": " ".join(one.name for one in fields if one.name in shown and one.is_relation),
+        "search_fields": " ".join([*words, *people]),
+        "list_filter": " ".join(
+            [one.name for one in fields if one.choices or isinstance(one, BooleanField) or one in dates]
+        ),
+        "ordering": f"-{dates[0].name}" if dates else "pk",
+    }
