@@ -151,7 +151,7 @@ class Embedding(BaseModel):
     embedding_daily_tokens: int = Field(
         default=1_000_000,
         ge=0,
-        description="Tokens that may be sent per day (UTC) to an endpoint with a key. 0: no limit.",
+        description="Tokens that may be sent per day (UTC) to an embedder and a reranker with a key. 0: no limit.",
     )
     rerank_url: str = Field(
         default="",
@@ -164,4 +164,6 @@ class Embedding(BaseModel):
         default="",
         description="The reranker's model. Leave it empty for TEI, which serves one and names its texts otherwise.",
     )
-    rerank_api_key: SecretStr = Field(default=SecretStr(""), description="The reranker's key.")
+    rerank_api_key: SecretStr = Field(
+        default=SecretStr(""), description="The reranker's key. With a key, BIGMIND_EMBEDDING_DAILY_TOKENS applies."
+    )

@@ -1,4 +1,4 @@
-"""The daily budget of paid embedders, in tokens: a run-away import may cost a day's money, not a month's.
+"""The daily budget of paid embedders and rerankers, in tokens: a run-away import costs a day's money at most.
 
 The meter is one row for each day, so that web and workers share the budget, and a restart does not reset it.
 """
@@ -15,8 +15,8 @@ from knowledge.embeddings.providers import EmbedderError
 from knowledge.models import EmbeddingDay
 
 SHARE_OF_BATCHES = 0.95
-"""The share of the budget that imports may use. The rest is for questions: otherwise one large import would end search
-by meaning for the day."""
+"""The share of the budget that imports and rerankers may use. The rest is for questions: otherwise one large import
+would end search by meaning for the day."""
 
 # Check and update in one statement: of two processes at the limit, the second sees what the first has spent.
 _SPEND = """

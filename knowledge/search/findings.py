@@ -28,7 +28,7 @@ class Finding:
 
     `keyword` is the share of the question's words that the passage has, `vector` the cosine of both, `late` how well
     their tokens meet, `support` what its neighbours add, and `of_period` what the question's period adds or takes; None
-    where that is not known.
+    where that is not known. `same` has the ids of facts that are about the same, of which the newest is first.
     """
 
     kind: str
@@ -45,6 +45,7 @@ class Finding:
     of_period: float = 0.0
     late: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    same: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,7 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
                     of_period=one.of_period,
                     late=one.late,
                     parts=one.fused.parts,
+                    same=one.same,
                 )
             )
     return findings

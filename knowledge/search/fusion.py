@@ -147,7 +147,7 @@ def weigh_turns(scores: Scores, turns: Mapping[int, Turn], question: str) -> dic
 
 def put_newest_first(
     ranked: Sequence[int],
-    scores: Mapping[int, float],
+    scores: Mapping[int, float] | Sequence[float],
     ages: Mapping[int, tuple[Any, int]],
     same: Collection[frozenset[int]],
 ) -> list[int]:

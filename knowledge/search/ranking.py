@@ -103,7 +103,7 @@ class _KnownCandidates:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The best passage of one thing, with the parts of its score."""
+    """The best passage of one thing, with the parts of its score; `same` has facts that are about the same."""
 
     candidate: Candidate
     fused: Fused
@@ -111,6 +111,7 @@ class Ranked:
     support: float
     of_period: float
     late: float | None = None
+    same: frozenset[str] = frozenset()
 
 
 def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tuple[list[list[Ranked]], Texts]:
@@ -157,12 +158,15 @@ def _rank(
     ]
     order = [abs(passage) for *_, passage in sorted(equals)]
     things: dict[tuple[str, str], Ranked] = {}
-    for passage in _put_newest_first(order, scores, found, question, known):
+    ages, same = _about_the_same(order, scores, found, question, known)
+    for passage in put_newest_first(order, scores, ages, same) if same else order:
         candidate = found.candidates[passage]
         thing = candidate.kind, candidate.source_id
         if thing not in things:
             of_period, support = scores[passage] - weighed[passage], weighed[passage] - moved.get(passage, 0.0)
-            things[thing] = Ranked(candidate, fused[passage], scores[passage], support, of_period, late.get(passage))
+            alike = frozenset(found.candidates[one].source_id for pair in same if passage in pair for one in pair)
+            parts = scores[passage], support, of_period, late.get(passage), alike
+            things[thing] = Ranked(candidate, fused[passage], *parts)
     return list(things.values())
 
 
@@ -221,14 +225,14 @@ def compare_tokens(
     return similarities(question_tokens, signs, bytes_each=question.tokens.signs.shape[1])
 
 
-def _put_newest_first(
+def _about_the_same(
     order: Sequence[int],
     scores: Mapping[int, float],
     found: Found,
     question: SearchQuestion,
     known: _KnownCandidates,
-) -> Sequence[int]:
-    """Return the order in which, of the best facts about the same thing, the newest comes first."""
+) -> tuple[dict[int, tuple[int, int]], set[frozenset[int]]]:
+    """Return of the best facts when each was stored, and the pairs of them that are about the same thing."""
     facts = [
         passage
         for passage in order[:RERANKED]
@@ -237,7 +241,7 @@ def _put_newest_first(
         and passage not in known.of_another_time
     ][:NEWEST_OF]
     if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
-        return order
+        return {}, set()
     with read_cursor() as cursor:
         cursor.execute(_ALIKE, [question.space.pk, facts, facts, question.owner, question.owner])
         near = cursor.fetchall()
@@ -248,7 +252,7 @@ def _put_newest_first(
         for one, other, cosine in near
         if cosine + len(words[one] & words[other]) / max(1, len(words[one] | words[other])) >= SAME_THING
     }
-    return put_newest_first(order, scores, ages, same) if same else order
+    return ages, same
 
 
 def _speaker(start: str) -> str:

@@ -16,8 +16,10 @@ from django.conf import settings
 
 from bigmind.network.http_clients import client_for, deadline
 from bigmind.privacy.screening.redaction import redact
+from knowledge.embeddings.budget import SHARE_OF_BATCHES, BudgetSpent, pay
 from knowledge.embeddings.circuit import Circuit
-from knowledge.search.findings import Findings
+from knowledge.search.findings import Finding, Findings
+from knowledge.search.fusion import put_newest_first
 from knowledge.search.ranking import RERANKED
 
 SECONDS = 1.0
@@ -41,7 +43,8 @@ def rerank(query: str, found: Sequence[Findings]) -> list[Findings]:
     """Put the best of all that was found in the order of the endpoint; without one leave the order, and say why.
 
     The scores stay those that were there, handed out in the new order: a score goes on meaning the same. What the
-    endpoint cannot know decides before it: where the question names a time, when it was said.
+    endpoint cannot know decides before it: where the question names a time, when it was said; of facts that are about
+    the same, which is the newest.
     """
     ranked = [(item, number) for number, one in enumerate(found) for item in one.items]
     ranked.sort(key=lambda pair: -pair[0].score)
@@ -49,27 +52,43 @@ def rerank(query: str, found: Sequence[Findings]) -> list[Findings]:
     if len(best) < 2 or any(one.period for one in found):
         return list(found)
     try:
-        order = [best[number] for number in ask_order(query, [item.text for item, _ in best])]
+        order = _newest_first(ask_order(query, [item.text for item, _ in best]), [item for item, _ in best])
     except RerankerError as error:
         log.warning("Search keeps its own order.", outage="reranker", reason=str(error))
         return [replace(one, unranked=str(error)) for one in found]
-    moved = [(replace(item, score=old.score), of) for (item, of), (old, _) in zip(order, best, strict=True)]
+    moved = [
+        (replace(best[number][0], score=old.score), best[number][1])
+        for number, (old, _) in zip(order, best, strict=True)
+    ]
     return [
         replace(one, items=[item for item, of in [*moved, *rest] if of == number]) for number, one in enumerate(found)
     ]
 
 
+def _newest_first(order: Sequence[int], items: Sequence[Finding]) -> list[int]:
+    ages = {number: (item.created_at, int(item.source_id)) for number, item in enumerate(items) if item.same}
+    pairs = {frozenset((one, two)) for one in ages for two in ages if items[two].source_id in items[one].same}
+    return put_newest_first(order, [item.score for item in items], ages, pairs)
+
+
 def ask_order(query: str, texts: Sequence[str]) -> list[int]:
     """Return the numbers of the texts in the order of the endpoint, the best first. Secrets are not sent.
 
+    What a paid one reads counts into the daily budget of embedders, of which it leaves a rest for questions.
+
     Raises:
-        RerankerError: the endpoint is away, slow, or answers nonsense.
+        RerankerError: the endpoint is away, slow, or answers nonsense, or the budget is spent.
     """
     asked, sent = redact(query), [redact(text[:TEXT_CHARS]) for text in texts]
     named = {"model": settings.RERANK_MODEL, "query": asked, "documents": sent}
     circuit = _circuit()
     if not circuit.admits():
         raise RerankerError("the reranker failed several times in a row and is left alone for a while.")
+    try:
+        if settings.RERANK_API_KEY:
+            pay([asked, *sent], share=SHARE_OF_BATCHES)
+    except BudgetSpent as error:
+        raise RerankerError("the budget of today is spent (BIGMIND_EMBEDDING_DAILY_TOKENS).") from error
     try:
         answer = _post(named if settings.RERANK_MODEL else {"query": asked, "texts": sent})
         scores = _read_scores(answer, len(texts))

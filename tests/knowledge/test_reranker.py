@@ -177,6 +177,34 @@ def test_without_it_the_order_is_the_one_before(
     assert "does not answer" in ready.json()["checks"]["reranker"]["trouble"]
 
 
+def test_of_facts_about_the_same_the_newest_stays_first(endpoint: Endpoint) -> None:
+    actor = make_actor()
+    for day in ("Thursday", "Friday", "Monday"):
+        store_fact(actor, category="codebase", fact=f"The release of the harbour robot is on {day}.")
+    embed_pending()
+    endpoint.score = lambda text: 1.0 if "Thursday" in text else 0.0
+
+    hits = semantic_search(actor, query="when is the harbour robot released").items
+
+    assert endpoint.asked
+    assert [hit.excerpt.split()[-1] for hit in hits] == ["Monday.", "Friday.", "Thursday."]
+
+
+def test_a_paid_one_is_left_alone_once_the_budget_of_the_day_is_spent(
+    actor: Actor, endpoint: Endpoint, settings: Any
+) -> None:
+    settings.EMBEDDING_DAILY_TOKENS, settings.RERANK_API_KEY = 10, "a key"
+
+    first, second = [semantic_search(actor, query=QUESTION) for _ in range(2)]
+    settings.RERANK_API_KEY = ""
+    free = semantic_search(actor, query=QUESTION)
+
+    assert first.notice == free.notice == ""
+    assert "the budget of today is spent (BIGMIND_EMBEDDING_DAILY_TOKENS)" in second.notice
+    assert len(endpoint.asked) == 2
+    assert len(second.items) == len(FACTS)
+
+
 def test_secrets_are_not_sent(actor: Actor, endpoint: Endpoint) -> None:
     secret = "ghp_" + "q8Zt4vKc2LmX9rWb7NsJ5yHd3PfG6aEu1TiQ"
     fact = store_fact(actor, category="codebase", fact="The harbour robot signs in by itself.").fact
