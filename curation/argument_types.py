@@ -7,13 +7,13 @@ from pydantic import AfterValidator, Field
 from bigmind.core.argument_types import RowId, SharedContent, SharedLongText
 from bigmind.core.choices import OneOf
 from bigmind.core.handles import Handle
+from bigmind.core.limits import COMPANY_TITLE_CHARS
 from bigmind.privacy.screening.policy import NoSecrets
 from bigmind.text.hygiene import check_content, clean_name
 from bigmind.text.token_counts import count_tokens
 from knowledge.kinds import KINDS
 from knowledge.models import Kind
 
-TITLE_CHARS = 80
 CONTENT_TOKENS = 500
 _PROMOTED = [kind for kind in Kind if KINDS[kind].promoted]
 
@@ -27,10 +27,10 @@ def _within_tokens(text: str) -> str:
 
 CompanyTitle = Annotated[
     str,
-    Field(max_length=TITLE_CHARS),
+    Field(max_length=COMPANY_TITLE_CHARS),
     AfterValidator(clean_name),
     NoSecrets,
-    Field(min_length=1, max_length=TITLE_CHARS, description="Up to 80 characters."),
+    Field(min_length=1, max_length=COMPANY_TITLE_CHARS, description="Up to 80 characters."),
 ]
 CompanyText = Annotated[
     SharedContent,

@@ -4,7 +4,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.contrib.sessions.models import Session
 from django.db import IntegrityError
@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import SignIn, User
+from accounts.services.agents import SEEN_EVERY
 from bigmind.core.errors import NotFound
 
-SEEN_EVERY = timedelta(minutes=1)
 MOST_KNOWN = 10_000
 """Sessions of which a process knows when it last noted them."""
 _noted: OrderedDict[int, datetime] = OrderedDict()

@@ -12,6 +12,7 @@ CONTENT_BYTES = 64 * 1024
 """Of the text of a fact, a note, an entry. Bytes, because they are what is stored, whatever the script."""
 
 TITLE_CHARS = 200
+COMPANY_TITLE_CHARS = 80
 QUERY_CHARS = 2_000
 SENTENCE_CHARS = 2_000
 TAG_CHARS = 100

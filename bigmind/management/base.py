@@ -11,12 +11,13 @@ from django.db import InterfaceError, InternalError, OperationalError, Programmi
 from psycopg.errors import UndefinedTable
 
 from bigmind import __version__
+from bigmind.cli import MISUSED
 from bigmind.core.errors import BigMindError, ReadOnly
 from bigmind.core.full_disk import is_disk_full
 from bigmind.database.change_notifications import ANY, Change, tell_of_change
 from bigmind.database.read_only import is_refused_write
 
-REFUSED, MISUSED = 1, 2
+REFUSED = 1
 
 WIDTH = 24
 NAMED = 20

@@ -11,6 +11,7 @@ from pydantic import Field
 from accounts.actor import Actor
 from bigmind.core.argument_types import Cursor, Importance, Limit, Offset, Project
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
+from bigmind.core.limits import COMPANY_TITLE_CHARS
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.database.pagination import Page, page_of
 from bigmind.privacy.screening import find_secrets
@@ -18,7 +19,6 @@ from bigmind.text.hygiene import digest, one_line
 from bigmind.text.token_counts import count_tokens
 from curation.argument_types import (
     CONTENT_TOKENS,
-    TITLE_CHARS,
     CompanyEntryId,
     CompanyText,
     CompanyTitle,
@@ -327,6 +327,6 @@ def _fit_for_all(text: str) -> str:
 def _title_of(text: str) -> str:
     """Return the first line without markdown markers, cut at a word to the length of a title."""
     line = one_line(text.strip().partition("\n")[0].lstrip("#>*- "))
-    if len(line) <= TITLE_CHARS:
+    if len(line) <= COMPANY_TITLE_CHARS:
         return line
-    return line[: TITLE_CHARS - 1].rpartition(" ")[0].rstrip(",;:. ") + "…"
+    return line[: COMPANY_TITLE_CHARS - 1].rpartition(" ")[0].rstrip(",;:. ") + "…"

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import NAMESPACE_URL, uuid5
 
+from bigmind.core.limits import COMPANY_TITLE_CHARS
 from bigmind.privacy.screening import redact
 from bigmind.text.hygiene import one_line, show_hidden
-from curation.argument_types import TITLE_CHARS
 from curation.services.anchor_reports import MOST_RESULTS, REASON_CHARS
 from curation.upstream.company_client import CompanyWire, ListChanged, TurnedDown
 from knowledge.anchors.judging import AnchorVerdict
@@ -89,7 +89,7 @@ def _proposal(result: EntryResult, done: Verification) -> dict[str, object]:
     why = f"{entry.handle} {result.reason} {done.repository} at {done.head[:12]}. An edit of {entry.handle}:\n"
     return {
         "category": entry.category,
-        "title": result.edited_title[:TITLE_CHARS],
+        "title": result.edited_title[:COMPANY_TITLE_CHARS],
         "content": result.edited_content,
         "importance": entry.importance,
         "project": entry.project,

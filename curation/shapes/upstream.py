@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from bigmind.core.argument_types import Importance, Moment, Project, RowId, Tag, UnscreenedContent
+from bigmind.core.limits import COMPANY_TITLE_CHARS
 from bigmind.text.hygiene import check_content, clean_name
-from curation.argument_types import TITLE_CHARS
 from knowledge.anchors.grammar import Anchors
 from knowledge.argument_types import CompanyCategoryName, TeamName, TriggerLevelName, Triggers
 from knowledge.models import Status
@@ -49,7 +49,7 @@ class UpstreamEntry(Upstream):
 
     id: RowId
     category: CompanyCategoryName
-    title: Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=TITLE_CHARS)]
+    title: Annotated[str, AfterValidator(clean_name), Field(min_length=1, max_length=COMPANY_TITLE_CHARS)]
     content: Annotated[UnscreenedContent, Field(max_length=TEXT_CHARS)]
     importance: Importance
     status: Literal["approved"]

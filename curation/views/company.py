@@ -20,8 +20,8 @@ from bigmind.web.words import choices_in_words
 from curation.decisions.deciding import Decisions, decide_many
 from curation.decisions.who_may_decide import may_decide
 from curation.proposals.queue import list_queue
-from knowledge.kb.company import HITS, CompanyListing, browse_company, projects_with_company_entries
-from knowledge.kb.found_entries import FoundEntry
+from knowledge.kb.company import CompanyListing, browse_company, projects_with_company_entries
+from knowledge.kb.found_entries import HITS, FoundEntry
 from knowledge.models import CompanyCategory, CompanyEntry
 from knowledge.views.entries import Facet, address_with, noun_for, risk_choice, words_of
 

@@ -18,6 +18,7 @@ from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, c
 from curation.decisions.trigger_levels import set_trigger_level
 from curation.decisions.who_may_decide import may_decide
 from curation.notifications.notices import mark_read
+from curation.proposals.briefing import COMPLAINTS_SHOWN
 from curation.proposals.proposer_context import grounds_of
 from knowledge.exposures.exposures import counts_of
 from knowledge.exposures.feedback import give_feedback, open_complaints
@@ -26,8 +27,6 @@ from knowledge.views.triggers import triggers_of
 
 from .entry_story import tell_story
 from .forms import Assigning, Reporting, Saying
-
-COMPLAINTS_SHOWN = 20
 
 
 @own_page

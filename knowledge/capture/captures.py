@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from accounts.actor import Actor
+from knowledge.exposures.context_receipts import GONE
 from knowledge.exposures.sent_lines import texts_by_id
 from knowledge.kinds import KINDS
 from knowledge.models import CapturePolicy, Chunk, Conversation, Fact, HookEvent, HookEventName, HookHealth, Serving
 
 from .policies import policy_of
 
-GONE = "(no longer kept)"
 LABELS = {
     HookEventName.START: "Start of the conversation",
     HookEventName.STOP: "The agent stopped",

@@ -14,7 +14,7 @@ from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
 from knowledge.recall.episodes import answer_episode
-from knowledge.recall.hits import Hit, findings, hits_of
+from knowledge.recall.hits import NEAREST, Hit, findings, hits_of
 from knowledge.recall.question_periods import find_then
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
@@ -26,7 +26,6 @@ PROMPT_TOKENS = 300
 LINE_TOKENS = 90
 FOUND = 10
 SHOWN = 5
-NEAREST = 3
 """Lines where nothing answers for certain, as of a recall."""
 _SAYS_NOTHING = word_set(
     "a again ahead all also and bitte continue danke do done exactly fine go good great hello hi ja it looks more nein "

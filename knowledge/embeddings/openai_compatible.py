@@ -18,9 +18,15 @@ from openai import (
 from openai.types import CreateEmbeddingResponse
 
 from bigmind.network.addresses import retry_after
-from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused, Vectors, check_vectors
+from knowledge.embeddings.providers import (
+    BATCH_SECONDS,
+    EmbedderBroken,
+    EmbedderDown,
+    TextsRefused,
+    Vectors,
+    check_vectors,
+)
 
-BATCH_SECONDS = 30.0
 OPENAI = "https://api.openai.com/v1"
 NATURAL_DIMENSIONS = {
     "text-embedding-3-small": 1536,

@@ -15,6 +15,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 
 OF_BEFORE = "minilm-l6-v2:384"
 """The space of the built-in embedder when it was one model. The vectors of today's begin with those of its model."""
+BATCH_SECONDS = 30.0
 LARGEST_BATCH = 100
 """Texts of one call: every OpenAI-compatible endpoint accepts as many, and a worker that is killed loses no more."""
 

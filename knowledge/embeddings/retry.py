@@ -10,6 +10,7 @@ import structlog
 from knowledge.embeddings import budget
 from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.providers import (
+    BATCH_SECONDS,
     LARGEST_BATCH,
     Embedded,
     Embedder,
@@ -25,7 +26,6 @@ PAUSES = (1.0, 2.0, 4.0)
 """Seconds before each retry of a batch."""
 LONGEST_PAUSE = 10.0
 """A worker does not sleep longer than this. For an embedder that asks for more the circuit opens instead."""
-BATCH_SECONDS = 30.0
 QUERY_SECONDS = 2.0
 """A user waits. Where processes share no cache, each of them loses three times as much before its circuit opens."""
 

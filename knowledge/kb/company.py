@@ -20,12 +20,9 @@ from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.passages import erase_passages, index_passages
 
-from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
+from .found_entries import HITS, PROJECTS_SHOWN, FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 
 Strict = Annotated[bool, Field(description="Leave out entries nobody verified, or long overdue for review.")]
-
-HITS = 50
-PROJECTS_SHOWN = 200
 
 FreshnessName = Literal["verified", "due", "stale", "never"]
 Order = Literal["importance", "newest"]

@@ -27,11 +27,9 @@ from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
 from knowledge.shapes.entries import EntryStatsShape
 
-from .found_entries import FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
+from .found_entries import HITS, PROJECTS_SHOWN, FoundEntries, FoundEntry, entries_found, page_of_found, page_of_listed
 
-HITS = 50
 TAGS_SHOWN = 12
-PROJECTS_SHOWN = 200
 
 Order = Literal["newest", "oldest", "changed", "certain"]
 _ORDERS: dict[Order, tuple[str, ...]] = {

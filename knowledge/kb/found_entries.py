@@ -13,6 +13,9 @@ from knowledge.search.findings import Findings
 
 E = TypeVar("E", CompanyEntry, Entry)
 
+HITS = 50
+PROJECTS_SHOWN = 200
+
 
 @dataclass(frozen=True)
 class FoundEntry(Generic[E]):

@@ -19,8 +19,9 @@ from bigmind.database.pagination import Page
 from knowledge.kinds import LISTED
 from knowledge.models import Category, CompanyEntry, Fact, Hypothesis
 
+from .activity import WEEKS
+
 TITLE_CHARS = 300
-WEEKS = 26
 """So many weeks are in the strip above the list."""
 
 KINDS_OF_EVENTS = list(dict.fromkeys(("session", "decision", *LISTED, "company")))

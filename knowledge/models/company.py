@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Agent, User
+from bigmind.core.limits import COMPANY_TITLE_CHARS
 
 from .anchors import Anchored
 from .injection_signs import FLAGGED, SharedKnowledge
@@ -102,7 +103,7 @@ class CompanyEntry(SharedKnowledge, Anchored):
     """
 
     category = models.CharField(max_length=20, choices=CompanyCategory)
-    title = models.CharField(max_length=80)
+    title = models.CharField(max_length=COMPANY_TITLE_CHARS)
     content = models.TextField()
     digest = models.CharField(max_length=64, editable=False, help_text="SHA-256 of the content, spaces folded.")
     importance = models.PositiveSmallIntegerField(default=5)

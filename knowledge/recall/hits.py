@@ -30,6 +30,8 @@ from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
 
+NEAREST = 3
+"""Lines that are shown where nothing is certain."""
 _ARTICLES = frozenset({"a", "an", "the"})
 
 

@@ -16,7 +16,7 @@ from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED, STATEMENTS
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.episodes import answer_episode, period_between
-from knowledge.recall.hits import Hit, Hits, filters_of, find, has_asked, hits_of, names_for, words_in_each
+from knowledge.recall.hits import NEAREST, Hit, Hits, filters_of, find, has_asked, hits_of, names_for, words_in_each
 from knowledge.recall.question_periods import find_then, read_then, say_period
 from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import visible_things
@@ -49,7 +49,6 @@ _UNTITLED = STATEMENTS | {Kind.CHUNK}
 SAME_PROJECT = 0.1
 """Added to the score of items of the question's project."""
 CONCISE_CHARS = 160
-NEAREST = 3
 """Lines of a concise reply that is not certain, and the fewest of any other."""
 
 RecallStyle = Literal["concise", "detailed"]

@@ -23,14 +23,13 @@ from bigmind.web.words import choices_in_words
 from knowledge.exposures.exposures import counts_of
 from knowledge.kb.entries import add_entry, delete_entry, may_change
 from knowledge.kb.entry_reading import (
-    HITS,
     EntryListing,
     browse_entries,
     get_entry,
     get_related_entries,
     projects_with_entries,
 )
-from knowledge.kb.found_entries import FoundEntry
+from knowledge.kb.found_entries import HITS, FoundEntry
 from knowledge.memory.trigger_levels import set_entry_trigger_level
 from knowledge.models import Entry, Kind, TriggerLevel
 from knowledge.views.entry_forms import EntryCorrection, NewEntryForm, correct, initial_of, readable
@@ -38,7 +37,7 @@ from knowledge.views.triggers import triggers_of
 
 READ_CHARS = 4_000
 """How much of an entry is read for its words in a list; it may have 64 KiB, and a list has many."""
-TITLE_CHARS = 110
+HEAD_CHARS = 110
 EXCERPT_CHARS = 280
 
 _HEADING = re.compile(r"#{1,6}[ \t]+(\S[^\n]*)")
@@ -88,8 +87,8 @@ def words_of(content: str) -> EntryWords:
     Tables are left out. Headings and the points of a list are set apart from what stands before them.
     """
     lines = [line for line in content[:READ_CHARS].splitlines() if re.search(r"\w", line)]
-    first, *others = [line for line in lines if not line.lstrip().startswith("|")] or lines or [content[:TITLE_CHARS]]
-    title, whole = shorten(plain(first), TITLE_CHARS), plain(first)
+    first, *others = [line for line in lines if not line.lstrip().startswith("|")] or lines or [content[:HEAD_CHARS]]
+    title, whole = shorten(plain(first), HEAD_CHARS), plain(first)
     rest = [whole[len(title) - 1 :].strip()] if title != whole else []
     rest += [f"· {plain(line)}" if _OPENERS.match(line) else plain(line) for line in others]
     return EntryWords(title, shorten(" ".join(rest).removeprefix("· "), EXCERPT_CHARS))

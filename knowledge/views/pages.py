@@ -16,6 +16,7 @@ from django.utils.http import urlencode
 from accounts.actor import Actor
 from accounts.authentication import actor_of
 from accounts.models import User
+from bigmind.core.limits import COMPANY_TITLE_CHARS
 from bigmind.core.translation import _, gettext_lazy
 from bigmind.web.forms import Lines, Question, choice
 from bigmind.web.pages import Tab
@@ -24,7 +25,6 @@ from knowledge.conversation.project_names import projects_of
 from knowledge.kinds import KIND_OF_WORD, KINDS, LISTED, OWN, MemoryKind
 from knowledge.models import Category
 
-TITLE_CHARS = 80
 CATEGORIES = [(name, name.capitalize()) for name in Category.values]
 
 
@@ -94,7 +94,7 @@ class AnswerDrafts:
 
 def answer_drafts(question: str) -> AnswerDrafts:
     """Return where its answer is written."""
-    entry, proposal = {"content": f"# {question}\n\n", "entry_type": "fact"}, {"title": question[:TITLE_CHARS]}
+    entry, proposal = {"content": f"# {question}\n\n", "entry_type": "fact"}, {"title": question[:COMPANY_TITLE_CHARS]}
     return AnswerDrafts(
         f"{reverse('kb-new')}?{urlencode(entry)}", f"{reverse('company-propose')}?{urlencode(proposal)}"
     )

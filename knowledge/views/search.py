@@ -24,10 +24,9 @@ from knowledge.kb.entry_reading import projects_with_entries
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.recall.explanations import explain_search
 from knowledge.recall.faceted_search import MINE, FoundPage, find_for_page
-from knowledge.recall.hits import Hit
+from knowledge.recall.hits import NEAREST, Hit
 from knowledge.views.pages import answer_drafts
 
-NEAREST = 3
 """Shown at once where nothing is certain; the others are folded below."""
 FOUND_BY = {
     ("keyword", "vector"): gettext_lazy("words and meaning"),

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import HEADING, PROMPT_TOKENS, SHOWN, is_elsewhere, worth_sending
 from knowledge.models import AskedForm, Kind
-from knowledge.recall.recall import COMPANY_GROUP, GROUPS, NEAREST, join_groups, nearest, take_turns
+from knowledge.recall.hits import NEAREST
+from knowledge.recall.recall import COMPANY_GROUP, GROUPS, join_groups, nearest, take_turns
 from knowledge.search.abstention import is_answered
 from knowledge.search.findings import Finding, Findings
 
