@@ -1,5 +1,6 @@
 """Import from other programs: items become memory, and company knowledge among them becomes proposals."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +9,19 @@ from django.db import transaction
 from accounts.actor import Actor, acts
 from bigmind.core.errors import BigMindError
 from bigmind.core.operations import carry_out
+from bigmind.core.private_row_numbers import number_of
 from curation.proposals.proposals import promote_to_global
 from knowledge.parsers.archives import Bundle, Folder
-from knowledge.transfer.foreign_imports import bring_in_notes, company_drafts, move_in, place_of_files, report_of
+from knowledge.transfer.foreign_imports import (
+    bring_in_notes,
+    company_drafts,
+    importer_of,
+    move_in,
+    place_of_files,
+    report_of,
+)
 from knowledge.transfer.import_receipts import MovedIn
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.imports import import_document
 from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document
@@ -55,10 +64,17 @@ def import_reading(
     return report
 
 
-def import_own_document(actor: Actor, document: Any, *, dry_run: bool = False) -> MovedIn:
+def import_own_document(actor: Actor, document: Any, *, source: str, dry_run: bool = False) -> MovedIn:
     """Import a document of memory_export. One invalid item refuses the whole document."""
-    imported = carry_out(import_memory, actor, {"document": document, "dry_run": dry_run})
-    return MovedIn(OWN, dry_run, added=imported.added, unchanged=imported.known, notices=imported.notices)
+    with transaction.atomic():
+        importer = importer_of(actor, "BigMind", source)
+        with acts(importer):
+            report: MovedIn = carry_out(import_document, importer, {"document": document, "dry_run": dry_run})
+        if dry_run:
+            transaction.set_rollback(True)
+        elif importer.agent:
+            report.agent = number_of(importer.agent.pk)
+    return replace(report, format=OWN)
 
 
 def import_bundle(
@@ -84,7 +100,8 @@ def import_bundle(
         Invalid: the format is unknown, or the files cannot be read.
     """
     if name == OWN or (name == AUTO and is_own_document(bundle)):
-        return import_own_document(actor, read_document(bundle, limit=OWN_BYTES), dry_run=dry_run)
+        document = read_document(bundle, limit=OWN_BYTES)
+        return import_own_document(actor, document, source=bundle.name, dry_run=dry_run)
     format = format_of(bundle, name)
     reading = read(bundle, format, most=most, **more)
     folder = bundle.path if isinstance(bundle, Folder) else None

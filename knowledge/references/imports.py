@@ -19,7 +19,7 @@ from bigmind.core.argument_types import Moment, SharedLongText
 from bigmind.core.errors import Invalid
 from bigmind.database.bulk_copy import copy_in, copy_new
 from bigmind.text.hygiene import REFUSED, echo
-from knowledge.argument_types import Completeness
+from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.kb.import_consent import WouldReplace, require_consent
 from knowledge.kb.source_identity import (
     HALF,
@@ -48,8 +48,9 @@ from knowledge.references.arguments import (
     SourceName,
     SynonymTable,
     VersionName,
+    plain_completeness,
 )
-from knowledge.references.readers.reference_drafts import ReferenceDraft
+from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
 from knowledge.references.texts import (
     FIELDS,
     PLAIN_VERBS,
@@ -208,6 +209,42 @@ def import_placed(
     return report
 
 
+def import_generated(
+    actor: Actor,
+    generated: Generated,
+    place: SourcePlace | None,
+    *,
+    collection: str,
+    source: str,
+    name: str = "",
+    keep_missing: bool = False,
+    replaces: bool = False,
+    dry_run: bool = False,
+) -> ImportedReferences:
+    """Import what a reader made of a source, and all that it says of it.
+
+    Args:
+        name: What people call the program or the API; else as the source declares it.
+    """
+    runs = any(draft.kind is ReferenceKind.COMMAND for draft in generated.drafts)
+    is_titled = ReferenceCollection.objects.filter(slug=collection).exclude(title=collection).exists()
+    return import_placed(
+        actor,
+        place,
+        collection=collection,
+        drafts=list(generated.drafts),
+        source=source,
+        version=generated.drafts[0].version,
+        title=None if is_titled else name or generated.title or None,
+        program=name if name and runs else None,
+        # References from a file that cannot be read today are not gone from their source.
+        complete=not keep_missing and not generated.problems,
+        completeness=plain_completeness(generated.completeness),
+        replaces=replaces,
+        dry_run=dry_run,
+    )
+
+
 def _adopt(slug: str, place: SourcePlace, items: Mapping[str, _SourceItem]) -> None:
     """Give a place what was stored under an earlier name of it, or under the bare name of its file."""
     stored = Reference.objects.filter(collection__slug=slug).only("id", "key", "digest", "origin")
@@ -333,6 +370,49 @@ def remove_references(references: Sequence[Reference], *, by: User | None) -> No
     Reference.objects.filter(pk__in=ids).update(removed_at=timezone.now(), edited_at=None, edited_by=None)
     forget_passages(Kind.REFERENCE, ids)
     ReferenceName.objects.filter(reference__in=ids).delete()
+
+
+@transaction.atomic
+def take_back_import(actor: Actor, *, collection: str, source: str, since: datetime) -> int:
+    """Take back what a source brought into a collection since a moment; return how many references that were.
+
+    What it added is deleted, with a collection that it made; what it changed or removed is as it was. What a person
+    edited meanwhile stays.
+    """
+    require_documentarian(actor)
+    here = ReferenceCollection.objects.get(slug=collection)
+    rows = Reference.objects.filter(collection=here, origin=source, edited_at=None)
+    locked = {row.pk: row for row in rows.select_for_update(no_key=True).order_by("pk")}
+    history: dict[UUID, list[ReferenceVersion]] = {}
+    for version in ReferenceVersion.objects.filter(reference__in=locked).order_by("number"):
+        history.setdefault(version.reference_id, []).append(version)
+    new, gone, former = [], [], {}
+    for pk, row in locked.items():
+        earlier = [one for one in history.get(pk, ()) if one.at < since]
+        ended = next((one for one in history.get(pk, ()) if one.at >= since), None)
+        was_gone = bool(earlier) and earlier[-1].why == "removal"
+        if ended is not None and not was_gone:
+            former[row.key] = ended.text
+        elif row.created_at >= since:
+            new.append(pk)
+        elif ended is not None and not row.removed_at:
+            gone.append(row)
+    remove_references(gone, by=actor.user)
+    forget_passages(Kind.REFERENCE, new)
+    Reference.objects.filter(pk__in=new).delete()
+    changed = [row for row in locked.values() if row.key in former]
+    keep_versions(changed, why="undo", by=actor.user)
+    for row in changed:
+        write_text(row, former[row.key])
+        row.digest, row.removed_at, row.updated_at = digest_of(former[row.key]), None, timezone.now()
+    _store(changed, [*FIELDS, "signs", "digest", "removed_at", "updated_at"])
+    reindex(changed, here)
+    ReferenceDrift.objects.filter(
+        reference__collection=here, reference__origin=source, decided_at=None, opened_at__gte=since
+    ).delete()
+    if not Reference.objects.filter(collection=here).exists():
+        here.delete()
+    return len(new) + len(gone) + len(changed)
 
 
 def _allow_long_transaction() -> None:

@@ -81,7 +81,7 @@ def move_in(actor: Actor, reading: Reading, format: ImportFormat, *, source: str
     """
     # Two imports of one file would each find nothing, and then collide at a unique constraint.
     wait_for_turn(AdvisoryLock.MEMORY_IMPORTS, actor.user.pk)
-    importer = Actor.of(actor.user, key=actor.key, agent=_agent(actor, format, source))
+    importer = importer_of(actor, format.title, source)
     report.agent = number_of(importer.agent.pk) if importer.agent else None
     with acts(importer):
         importing = _ForeignImport(importer, format, source, reading.signed, report)
@@ -138,12 +138,13 @@ def company_drafts(reading: Reading) -> list[tuple[str, CompanyDraft]]:
     return [(placed.place, placed.draft) for placed in reading.drafts if isinstance(placed.draft, CompanyDraft)]
 
 
-def _agent(actor: Actor, format: ImportFormat, source: str) -> Agent:
-    name, file = f"Import from {format.title}", one_line(show_hidden(source))[:200]
+def importer_of(actor: Actor, program: str, source: str) -> Actor:
+    """Return the person as the agent of an import, which memory_forget_source can take back."""
+    name, file = f"Import from {program}", one_line(show_hidden(source))[:200]
     agent, _ = Agent.objects.update_or_create(
         user=actor.user, client_name=name, host=file, defaults={"last_seen": timezone.now()}
     )
-    return agent
+    return Actor.of(actor.user, key=actor.key, agent=agent)
 
 
 class _ForeignImport:

@@ -73,6 +73,11 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
     """
     if document.files:
         return _import_files(actor, document, dry_run=dry_run)
+    return _reply(import_document(actor, document=document, dry_run=dry_run))
+
+
+def import_document(actor: Actor, *, document: Document, dry_run: TryOnly = False) -> MovedIn:
+    """Import a document of memory_export into the memory of the caller, and return the receipt."""
     report = MovedIn(document.format, dry_run)
     with _transaction(dry_run=dry_run):
         # Two imports of one document would each find nothing, and then collide at a unique constraint.
@@ -80,7 +85,7 @@ def import_memory(actor: Actor, *, document: Document, dry_run: TryOnly = False)
         _import_profile(actor, document.profile, report)
         for name, part in memory_parts().items():
             part.take(actor, getattr(document, name), report)
-    return _reply(report)
+    return report
 
 
 def _import_files(actor: Actor, document: MemoryDocument, *, dry_run: bool) -> Imported:
@@ -150,6 +155,8 @@ def _import_session(actor: Actor, told: ExportedSession, report: MovedIn) -> Non
         Summary.objects.create(session=session, **told.summary.model_dump(exclude={"created_at"}))
         Summary.objects.filter(session=session).update(created_at=told.summary.created_at)
     _import_chunks(session, told.chunks, report)
+    if known is None:
+        report.bring("session", session.one_liner or session.handle)
     if known is None and session.ended_at:
         index_session(session, made=True)
 
@@ -207,7 +214,9 @@ def _import_facts(actor: Actor, told: Sequence[ExportedFact], report: MovedIn) -
     for one in told:
         rows[one.id], is_new = _import_fact(actor, one, sessions)
         report.count("facts", added=is_new, unchanged=not is_new)
-        if not is_new:
+        if is_new:
+            report.bring("fact", one.fact)
+        else:
             report.keep_different(f"fact F{rows[one.id].number}", FactColumns.different(rows[one.id], one))
     # Facts refer to each other, so all have to be there first.
     for one in told:
@@ -255,6 +264,7 @@ def _import_hypotheses(actor: Actor, told: Sequence[ExportedHypothesis], report:
                 fields["resolved_at"] = one.resolved_at or timezone.now()
             belief = Hypothesis.objects.create(user=actor.user, session=sessions.get(one.session), **fields)
             index_hypothesis(belief, made=True)
+            report.bring("hypothesis", one.hypothesis)
 
 
 def _import_notes(actor: Actor, told: Iterable[ExportedNote], report: MovedIn) -> None:
@@ -265,6 +275,7 @@ def _import_notes(actor: Actor, told: Iterable[ExportedNote], report: MovedIn) -
         report.count("notes", added=is_new, unchanged=not is_new)
         if is_new:
             index_note(note, made=True)
+            report.bring("note", str(note))
         else:
             report.keep_different(f"note {note}", NoteColumns.different(note, one))
 

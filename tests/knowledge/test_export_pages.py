@@ -196,3 +196,21 @@ def test_a_rehearsal_says_what_comes_in_and_one_click_takes_it_back(client):
     assert "There is no import to take back." in again.text
     assert not Session.objects.of(actor.user).exists()
     assert [fact.fact for fact in Fact.objects.of(actor.user)] == ["Prefers pytest."]
+
+
+def test_bigminds_own_document_says_what_comes_in_too_and_is_taken_back(client):
+    ada, bob = make_actor(), make_actor()
+    make_fact(ada, "Prefers pytest.")
+    make_fact(bob, "Uses ruff.")
+    client.force_login(ada.user)
+    document = client.get(reverse("memory-export")).content
+    client.force_login(bob.user)
+
+    rehearsed = client.post(reverse("memory-import"), {"document": _file(document)})
+    client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)})
+    imported = [fact.fact for fact in Fact.objects.of(bob.user)]
+    client.post(reverse("memory-import-undo"))
+
+    assert "fact: Prefers pytest." in rehearsed.text
+    assert "Prefers pytest." in imported
+    assert [fact.fact for fact in Fact.objects.of(bob.user)] == ["Uses ruff."]

@@ -82,6 +82,7 @@ RULES: dict[str, tuple[str, ...]] = {
         "company-level",
         *("golden-questions", "golden-check", "golden-unpin", "curation-radius"),
         *("kb-edit", "kb-level", "kb-delete", "reference-edit", "reference-decision"),
+        *("docs-import", "docs-import-confirm", "docs-import-undo"),
         *("app-map-rebuild", "app-map-forget", "app-map-forget-part"),
     ),
     ADMINS: (

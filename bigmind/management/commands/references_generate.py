@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bigmind.core.errors import Invalid
 from bigmind.management.base import NAMED, OperatorCommand, Refused, argument, usage_error
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.parsers.reading import replace_text
 from knowledge.references.readers.curated import entry_of, generate, write_entries
 from knowledge.references.readers.reference_drafts import Generated, ReferenceDraft
-from knowledge.references.readers.registry import Source, generator_for
+from knowledge.references.readers.registry import Source, generator_for, require_drafts
 from knowledge.references.readers.validation import DraftFinding, Severity, findings_among, findings_in
 
 SHOWN = 50
@@ -46,9 +45,7 @@ class Command(OperatorCommand):
             raise usage_error("References are generated from one source at a time; --check takes several.")
         (source,) = sources_of(options)
         generated = generator_for(source, options["kind"]).generate(source)
-        if not generated.drafts:
-            why = generated.problems[0].says if generated.problems else "Give another file, or say --kind."
-            raise Invalid(f"{source.name} holds nothing to make references from.", hint=why)
+        require_drafts(generated, source)
         written = write_entries(generated.drafts, _moments(generated.drafts, options["out"]), generated.completeness)
         if options["out"]:
             replace_text(options["out"], written)

@@ -4,16 +4,14 @@ import re
 from typing import Any
 
 from accounts.actor import Actor
-from bigmind.core.errors import Invalid
 from bigmind.management.base import DRY_RUN, NAMED, REPLACE, OperatorCommand, ProgressBar, argument, usage_error
 from bigmind.management.people import actor_for
 from bigmind.management.sources import source_arguments, sources_of
 from knowledge.kb.import_consent import WouldReplace
 from knowledge.parsers.repositories import SourcePlace
-from knowledge.references.arguments import plain_completeness
-from knowledge.references.imports import ImportedReferences, import_placed
+from knowledge.references.imports import ImportedReferences, import_generated
 from knowledge.references.readers.reference_drafts import Generated
-from knowledge.references.readers.registry import Source, generator_for
+from knowledge.references.readers.registry import Source, generator_for, require_drafts
 
 SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,49}")
 
@@ -48,9 +46,7 @@ class Command(OperatorCommand):
         generator = generator_for(source, options["kind"])
         generated = generator.generate(source)
         bar.advance()
-        if not generated.drafts:
-            why = generated.problems[0].says if generated.problems else "Nothing was changed."
-            raise Invalid(f"{source.name} holds nothing to make references from.", hint=why)
+        require_drafts(generated, source)
         place = generator.place(source)
         try:
             report = self._import(actor, source, place, generated, options)
@@ -70,17 +66,14 @@ class Command(OperatorCommand):
     def _import(
         self, actor: Actor, source: Source, place: SourcePlace | None, generated: Generated, options: dict[str, Any]
     ) -> ImportedReferences:
-        return import_placed(
+        return import_generated(
             actor,
+            generated,
             place,
             collection=options["collection"],
-            drafts=list(generated.drafts),
             source=source.name,
-            version=generated.drafts[0].version,
-            program=options["program"] or None,
-            # References from a file that cannot be read today are not gone from their source.
-            complete=not options["keep_missing"] and not generated.problems,
-            completeness=plain_completeness(generated.completeness),
+            name=options["program"],
+            keep_missing=options["keep_missing"],
             replaces=options["replace"],
             dry_run=options["dry_run"],
         )

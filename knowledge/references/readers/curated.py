@@ -62,7 +62,7 @@ def generate(source: Source) -> Generated:
     Raises:
         Invalid: a file is no JSON, or holds no list of entries; of a folder, if that is true of all of them.
     """
-    if not source.path.is_dir():
+    if not source.is_folder:
         return _generate([_read(source, source.name)], [])
     files, passed_over = _files_of(source)
     read: list[_CuratedFile] = []

@@ -137,8 +137,10 @@ class Generated(ReaderModel):
     Attributes:
         completeness: For commands and endpoints, whether these are all that there are, as far as the source tells.
         passed_over: Files of a folder that are of another kind, such as a README: not read, and no problem.
+        title: What the source calls what it documents, such as `info.title`; empty where it declares nothing.
     """
 
+    title: str = ""
     drafts: tuple[ReferenceDraft, ...]
     problems: tuple[ReaderProblem, ...] = ()
     passed_over: tuple[str, ...] = ()

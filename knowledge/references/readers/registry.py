@@ -33,7 +33,7 @@ _INSTEAD = {
 }
 """What to do with a source that no generator reads, by the end of its name or the first word that it says."""
 _ASYNCAPI_SIGN = re.compile(r"""(?m)^\s{0,8}[{]?\s{0,8}["']?asyncapi["']?\s{0,8}:""")
-OPENAPI_SIGN = re.compile(r"""(?m)(?:^\s{0,8}|[{,]\s*)["']?(?:openapi|swagger)["']?\s*:\s*["']?[0-9]""")
+OPENAPI_SIGN = re.compile(r"""(?m)(?:^\s{0,8}|[{,]\s*)["']?(?:openapi|swagger(?:Version)?)["']?\s*:\s*["']?[0-9]""")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class Source:
     def is_address(self) -> bool:
         """Whether an address on the web was given."""
         return self.given.startswith(("https://", "http://"))
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder of this machine."""
+        return self.fetched is None and self.path.is_dir()
 
     @property
     def name(self) -> str:
@@ -130,11 +135,13 @@ def _is_openapi(source: Source) -> bool:
 
 
 def _is_curated(source: Source) -> bool:
-    return source.path.is_dir() or _is_readable(source, ".json")
+    return source.is_folder or _is_readable(source, ".json")
 
 
 def _is_readable(source: Source, *suffixes: str) -> bool:
-    return source.given == STDIN or source.fetched is not None or source.path.suffix.lower() in suffixes
+    suffix = source.path.suffix.lower()
+    is_named = suffix in SCRIPTS or suffix in _INSTEAD
+    return suffix in suffixes or (not is_named and (source.given == STDIN or source.fetched is not None))
 
 
 GENERATORS: dict[str, Generator] = {
@@ -206,3 +213,26 @@ def generator_for(source: Source, kind: str = "auto") -> Generator:
     suffix = source.path.suffix.lower()
     hint = _INSTEAD.get("asyncapi" if is_asyncapi else suffix, f"Say which with --kind: {kinds}.")
     raise Invalid(f"No generator recognises {source.name}.", hint=hint)
+
+
+def read_uploaded(content: bytes, name: str, program: str = "") -> Generated:
+    """Make the references of a file that someone sent: nothing is run, and no other file is read.
+
+    Raises:
+        Invalid: it cannot be read, or holds nothing to make references from.
+    """
+    source = Source(name, content, program)
+    generated = generator_for(source).generate(source)
+    require_drafts(generated, source)
+    return generated
+
+
+def require_drafts(generated: Generated, source: Source) -> None:
+    """Require that something was made of a source.
+
+    Raises:
+        Invalid: nothing was, and why.
+    """
+    if not generated.drafts:
+        why = generated.problems[0].says if generated.problems else "Give another file, or say --kind."
+        raise Invalid(f"{source.name} holds nothing to make references from.", hint=why)

@@ -49,13 +49,13 @@ def open_document(text: str, name: str, path: Path | None = None) -> ApiDocument
         Invalid: it is none, or of a version that is not read.
     """
     raw = read_document(text, name)
-    if not isinstance(raw, dict) or not ("openapi" in raw or "swagger" in raw):
+    if not isinstance(raw, dict) or not {"openapi", "swagger", "swaggerVersion"} & raw.keys():
         raise Invalid(f"{name} is no OpenAPI document: it has no field `openapi`.")
     if line(str(raw.get("swagger")), 20) == SWAGGER:
         document = ApiDocument(raw, name, path=path, limit=source_bytes())
         document.raw = as_openapi(document)
         return document
-    version = line(str(raw.get("openapi", raw.get("swagger"))), 20)
+    version = line(str(raw.get("openapi", raw.get("swagger", raw.get("swaggerVersion")))), 20)
     if "openapi" not in raw or not version.startswith(VERSIONS):
         raise Invalid(
             f"{name} is OpenAPI {version}.", hint=f"Versions {', '.join(VERSIONS)} and Swagger {SWAGGER} are read."
@@ -67,14 +67,20 @@ def references_of(document: ApiDocument) -> Generated:
     """Make a reference of each operation in a document."""
     endpoints = list(endpoints_of(document))
     keys, groups, shared = keys_of(endpoints), Groups(endpoints, document.raw), (Schemas(document), Outlines())
-    version = line(mapping(document.raw.get("info")).get("version"), 100)
+    about = mapping(document.raw.get("info"))
+    version = line(about.get("version"), 100)
     drafts = []
     for place, endpoint in enumerate(endpoints):
         related = tuple(keys[other] for other in groups.find_related(place))
         drafts.append(_reference(endpoint, *shared, groups, key=keys[place], related=related, version=version))
     # A schema that cannot be read says nothing about which requests there are.
     state = Completeness.COMPLETE if document.lists_all else Completeness.PARTIAL
-    return Generated(drafts=tuple(drafts), problems=document.problems, completeness={ReferenceKind.API: state})
+    return Generated(
+        title=line(about.get("title"), 100),
+        drafts=tuple(drafts),
+        problems=document.problems,
+        completeness={ReferenceKind.API: state},
+    )
 
 
 def _reference(
