@@ -93,7 +93,6 @@ class UserAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         "email",
         "is_email_vouched",
         "role",
-        "team",
         "is_active",
         "created_at",
         "last_seen",

@@ -44,7 +44,6 @@ Trigger = Annotated[
 ]
 Triggers = Annotated[list[Trigger], Field(max_length=TRIGGERS, description="Fires on: `command: rm -rf`.")]
 TriggerLevelName = Literal["off", "shadow", "advise", "ask", "block"]
-TeamName = Annotated[str, Field(max_length=60), AfterValidator(check_content)]
 FactId = Annotated[RowId, Handle("fact"), Field(description="Fact ID.")]
 FactIds = Annotated[list[Annotated[RowId, Handle("fact")]], Field(max_length=20)]
 ValidFrom = Annotated[From, Field(description="Valid from this date.")]

@@ -58,13 +58,6 @@ class User(AbstractBaseUser):
         help_text="An admin gave the address, not the person: by it, the company’s own sign-in finds them.",
     )
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
-    team = models.CharField(
-        max_length=60,
-        blank=True,
-        default="",
-        db_default="",
-        help_text="By it curators decide how far the triggers of an entry go. Admins set it.",
-    )
     is_active = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -15,7 +15,6 @@ from accounts.sign_in.second_factors import second_factor_exists
 from accounts.sign_in.sign_ins import end_sign_ins
 from bigmind.core.errors import Conflict, Invalid, NotFound
 from bigmind.database.replicas import note_write_for_all
-from bigmind.text.hygiene import clean_name
 
 from .user_deletion import delete_user
 from .users import require_another_admin, set_role
@@ -44,22 +43,13 @@ def find_person(actor: Actor, person_id: UUID) -> User:
 
 
 @transaction.atomic
-def give_role(actor: Actor, person: User, role: str, *, team: str | None = None) -> User:
-    """Give a user another role, from their next request on, and another team; an empty name is none.
-
-    By the team curators decide how far triggers go; that reaches hooks within minutes.
+def give_role(actor: Actor, person: User, role: str) -> User:
+    """Give a user another role, from their next request on.
 
     Raises:
-        Invalid: the name of the team cannot be one.
         Conflict: this is the last admin.
     """
     actor.require("admin")
-    if team is not None:
-        try:
-            person.team = clean_name(team)
-        except ValueError as error:
-            raise Invalid.of("team", str(error)) from error
-        person.save(update_fields=["team", "updated_at"])
     return set_role(person, role)
 
 

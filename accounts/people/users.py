@@ -38,8 +38,6 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 }
 
 LONGEST_STEM = 140
-TEAMS = 50
-"""Teams that are offered to choose from."""
 
 
 @dataclass(frozen=True)
@@ -184,11 +182,6 @@ def unlink_key(key: ApiKey) -> ApiKey:
     key.save(update_fields=["user", "unlinked_at"])
     audit("key_unlinked", about=owner, key=key.pk)
     return key
-
-
-def team_names() -> list[str]:
-    """Return the teams that people are in, by name; of very many the first."""
-    return list(User.objects.exclude(team="").order_by("team").values_list("team", flat=True).distinct()[:TEAMS])
 
 
 @transaction.atomic

@@ -21,13 +21,13 @@ from accounts.models import Role, SignIn, User
 from accounts.people import people_administration as services
 from accounts.people.invitations import list_invitations
 from accounts.people.user_deletion import describe_deletion
-from accounts.people.users import role_matrix, team_names
+from accounts.people.users import role_matrix
 from accounts.services.alerts import alerts_of
 from accounts.sign_in.attempts import let_address_try_again, let_try_again, list_locked_addresses, lockouts_of
 from accounts.sign_in.second_factors import reset_second_factor, second_factor_of
 from accounts.views.confirming import admit_confirmed_admins
 from accounts.views.password import HINT
-from bigmind.core.errors import Conflict, Invalid
+from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, gettext_lazy, ngettext
 from bigmind.database.pagination import page_of
 from bigmind.web.forms import RefusableForm, form_data
@@ -54,17 +54,6 @@ class RoleForm(RefusableForm):
         choices=list(ROLES.items()),
         widget=forms.RadioSelect,
         error_messages={"required": gettext_lazy("Choose a role.")},
-    )
-
-
-class PersonForm(RoleForm):
-    """Asks what a user may do, and which team they are in."""
-
-    team = forms.CharField(
-        required=False,
-        max_length=60,
-        help_text="Curators decide for each team how far the triggers of an entry go. Empty: in none.",
-        widget=forms.TextInput(attrs={"list": "teams", "autocomplete": "off"}),
     )
 
 
@@ -186,18 +175,12 @@ def _sensitive_action(act: PersonAction) -> Callable[[HttpRequest, UUID], HttpRe
 
 @_sensitive_action
 def role(request: HttpRequest, actor: Actor, found: User) -> HttpResponse:
-    """Give a user another role, or another team."""
-    form = PersonForm(request.POST)
+    """Give a user another role."""
+    form = RoleForm(request.POST)
     if not form.is_valid():
         return _person_page(request, found, form=form, status=422)
-    team = form.cleaned_data["team"] if "team" in form.data else None
-    try:
-        changed = services.give_role(actor, found, form.cleaned_data["role"], team=team)
-    except Invalid as refusal:
-        form.refuse(refusal)
-        return _person_page(request, found, form=form, status=422)
-    where = f", in the team {changed.team}" if changed.team else ""
-    messages.success(request, f"{changed} is {changed.get_role_display().lower()} now{where}.")
+    changed = services.give_role(actor, found, form.cleaned_data["role"])
+    messages.success(request, f"{changed} is {changed.get_role_display().lower()} now.")
     # Anyone who has just stopped being an admin may not see this page any more.
     return redirect("home") if changed == actor.user and not changed.is_admin else redirect("person", changed.pk)
 
@@ -284,14 +267,11 @@ def unlock_address(request: HttpRequest) -> HttpResponse:
     return redirect("people")
 
 
-def _person_page(
-    request: HttpRequest, found: User, *, form: PersonForm | None = None, status: int = 200
-) -> HttpResponse:
+def _person_page(request: HttpRequest, found: User, *, form: RoleForm | None = None, status: int = 200) -> HttpResponse:
     keys = list_keys(found)
     context = {
         "person": found,
-        "form": form or PersonForm(initial={"role": found.role, "team": found.team}),
-        "teams": team_names(),
+        "form": form or RoleForm(initial={"role": found.role}),
         "lockouts": lockouts_of([found]).get(found, []),
         "keys": keys[:KEYS_SHOWN],
         "soon": timezone.now() + KEYS_END_SOON,

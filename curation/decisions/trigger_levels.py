@@ -1,16 +1,15 @@
-"""The levels of an entry's triggers, by team: each step is a curator's decision, recorded with the counts."""
+"""The level of an entry's triggers: each step is a curator's decision, recorded with the counts."""
 
 from django.db import transaction
 
 from accounts.actor import Actor
 from accounts.services.usage import may_be_shown_to_all
 from bigmind.core.errors import Conflict
-from bigmind.text.hygiene import clean_name
 from curation.argument_types import CompanyEntryId, Notes, Revision
 from curation.decisions.history import entry_to_change, record
 from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
-from knowledge.argument_types import TeamName, TriggerLevelName
+from knowledge.argument_types import TriggerLevelName
 from knowledge.memory.trigger_counts import count_firings
 from knowledge.memory.trigger_levels import level_of
 from knowledge.models import CompanyEntry, Kind, TriggerLevel
@@ -25,10 +24,9 @@ def set_trigger_level(
     entry_id: CompanyEntryId,
     level: TriggerLevelName,
     revision: Revision,
-    team: TeamName = "",
     notes: Notes = "",
 ) -> Review:
-    """Set the level of an approved entry's triggers, for everyone or for one team, as a curator.
+    """Set the level of an approved entry's triggers, as a curator.
 
     The returned step of the history says how often they had fired by then. Hooks get it within minutes. It can be
     undone.
@@ -41,14 +39,12 @@ def set_trigger_level(
     entry = entry_to_change(entry_id, revision=revision)
     if not (entry.is_approved and entry.triggers):
         raise Conflict(f"{entry.handle} has no triggers that are approved.", hint="Edit it: there they are added.")
-    team, target = clean_name(team) if team else "", TriggerLevel(level)
-    sentences = [f"For {team or 'everyone'}: {target.label.lower()}.", _say_counted(actor, entry)]
+    target = TriggerLevel(level)
     # Lowering a level needs no second person: it only lets agents go on.
-    if _ORDER.index(target) > _ORDER.index(level_of(entry.trigger_levels, team)):
+    if _ORDER.index(target) > _ORDER.index(level_of(entry.trigger_levels)):
         require_may_approve(actor, entry)
-    levels = {**entry.trigger_levels, team: str(target)}
-    text = " ".join([*sentences, notes]).strip()
-    return record(actor, entry, Action.SET_LEVEL, notes=text, changes={"trigger_levels": levels})
+    text = f"For everyone: {target.label.lower()}. {_say_counted(actor, entry)} {notes}".strip()
+    return record(actor, entry, Action.SET_LEVEL, notes=text, changes={"trigger_levels": {"": str(target)}})
 
 
 def _say_counted(actor: Actor, entry: CompanyEntry) -> str:

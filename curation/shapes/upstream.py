@@ -9,7 +9,7 @@ from bigmind.core.argument_types import Importance, Moment, Project, RowId, Tag,
 from bigmind.core.limits import COMPANY_TITLE_CHARS
 from bigmind.text.hygiene import check_content, clean_name
 from knowledge.anchors.grammar import Anchors
-from knowledge.argument_types import CompanyCategoryName, TeamName, TriggerLevelName, Triggers
+from knowledge.argument_types import CompanyCategoryName, TriggerLevelName, Triggers
 from knowledge.models import Status
 
 TEXT_CHARS = 20_000
@@ -59,7 +59,7 @@ class UpstreamEntry(Upstream):
     evidence: LongText = ""
     anchors: Anchors = []
     triggers: Triggers = []
-    trigger_levels: dict[TeamName, TriggerLevelName] = {}
+    trigger_levels: dict[str, TriggerLevelName] = {}
     origin: Literal["user", "inferred", "tool", "imported"] = "inferred"
     proposed_by: Person = ""
     owner: Person = ""

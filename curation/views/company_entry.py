@@ -76,10 +76,10 @@ def assigning(request: HttpRequest, pk: int) -> HttpResponse:
 @own_page
 @require_POST
 def leveling(request: HttpRequest, pk: int) -> HttpResponse:
-    """Decide how far its triggers go, for everyone or for a team."""
+    """Decide how far its triggers go."""
     actor = actor_of(request)
     actor.require("curate")
-    names = ("level", "team", "revision")
+    names = ("level", "revision")
     arguments = {"entry_id": pk, **{name: request.POST.get(name, "") for name in names}}
     review = carry_out(set_trigger_level, actor, arguments)
     undo = f"{reverse('curation-undo', args=[pk])}?revision={review.entry.revision}"

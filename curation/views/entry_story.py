@@ -226,7 +226,7 @@ def _tell_firings(actor: Actor, entry: CompanyEntry) -> Iterator[StoryStep]:
                 notes=_("%(level)s Those were agents of %(people)s people.")
                 % {"level": _say_fired(one.level, one.count, one.brought), "people": write_number(one.people)},
                 address=_place(entry.pk, "triggers"),
-                link=_("How often, by team"),
+                link=_("How often they fired"),
             )
 
 

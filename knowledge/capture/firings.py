@@ -51,7 +51,6 @@ def keep_firings(actor: Actor, client: str, acts: Sequence[NotedAct]) -> None:
                 source_id=fired.source_id,
                 trigger=clean(fired.trigger, TRIGGER_CHARS).text,
                 level=fired.level,
-                team=actor.user.team,
                 brought=fired.brought,
                 client=client,
                 conversation=act.conversation,

@@ -114,7 +114,7 @@ def _version(actor: Actor, *, records: bool) -> str:
 
     The day is in it because the label of an entry follows from the date.
     """
-    made_of: list[Any] = [settings.PUBLIC_URL, actor.key and actor.key.digest, actor.user.team, records]
+    made_of: list[Any] = [settings.PUBLIC_URL, actor.key and actor.key.digest, records]
     made_of.append(str(timezone.localdate()))
     for _, rows, person in _sources(actor):
         row_version = RawSQL(f'"{rows.model._meta.db_table}"."xmin"::text', ())  # noqa: S611 - a name of ours
@@ -129,7 +129,7 @@ def _things(actor: Actor) -> Iterator[tuple[Item, Item]]:
         item
         for kind, rows, person in _sources(actor)
         for thing in rows.select_related(person)
-        for item in _thing(kind, thing, actor.user.team)
+        for item in _thing(kind, thing)
     ]
     return iter(sorted(found, key=lambda one: _place(one[0])))
 
@@ -152,9 +152,9 @@ def _compile(triggers: Iterable[str]) -> Iterator[list[Any]]:
             yield [*compile_trigger(text), text]
 
 
-def _thing(kind: Kind, thing: Any, team: str) -> Iterator[tuple[Item, Item]]:
+def _thing(kind: Kind, thing: Any) -> Iterator[tuple[Item, Item]]:
     is_fact = kind is Kind.FACT
-    level = TriggerLevel(thing.trigger_level) if is_fact else level_of(thing.trigger_levels, team)
+    level = TriggerLevel(thing.trigger_level) if is_fact else level_of(thing.trigger_levels)
     if level is TriggerLevel.OFF:
         return
     if level in {TriggerLevel.ASK, TriggerLevel.BLOCK} and thing.is_false_in_code:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q
 
 from accounts.actor import Actor
 from accounts.services.usage import may_be_shown
@@ -14,19 +14,16 @@ from knowledge.models import Firing, TriggerLevel
 
 @dataclass(frozen=True)
 class FiringCount:
-    """How often something fired for one team at one level; `others` are people besides the reader."""
+    """How often something fired at one level, as the reader may see it."""
 
-    team: str
     level: str
     count: int
     brought: int
     people: int
-    others: int
     last_at: datetime | None
 
     @property
     def level_in_words(self) -> str:
-        """What the level is called."""
         return TriggerLevel(self.level).label
 
 
@@ -46,27 +43,18 @@ class LevelCount:
 
 
 def count_firings(actor: Actor, kind: str, source_id: object) -> list[FiringCount]:
-    """Return how often the triggers of an entry or a fact fired, by team and level.
+    """Return how often the triggers of an entry or a fact fired, by level.
 
     Call this for a page about an entry. Where fewer than three others had a part, the actor's own are counted alone,
     whether there are others or not: it would say what one of them did.
     """
-    everyone = Firing.objects.filter(kind=kind, source_id=str(source_id))
-    own = _count_by_team(everyone.filter(user=actor.user), actor)
-    with rls_bypass():
-        of_all = {place: row for place, row in _count_by_team(everyone, actor).items() if may_be_shown(row.others)}
-    return [row for _, row in sorted({**own, **of_all}.items())]
-
-
-def _count_by_team(firings: "QuerySet[Firing]", actor: Actor) -> dict[tuple[str, str], FiringCount]:
-    rows = firings.values("team", "level").annotate(
-        count=Count("pk"),
-        brought=Count("pk", filter=Q(brought=True)),
-        people=Count("user", distinct=True),
-        last_at=Max("at"),
-        others=Count("user", filter=~Q(user=actor.user), distinct=True),
-    )
-    return {(row["team"], row["level"]): FiringCount(**row) for row in rows.order_by()}
+    return [
+        FiringCount(one.level, one.count, one.brought, one.people, one.last)
+        if may_be_shown(one.others)
+        else FiringCount(one.level, one.my_count, one.my_brought, 1, one.my_last)
+        for one in count_firings_by_level(actor, kind, source_id)
+        if one.my_count or may_be_shown(one.others)
+    ]
 
 
 def count_firings_by_level(actor: Actor, kind: str, source_id: object) -> list[LevelCount]:

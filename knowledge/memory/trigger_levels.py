@@ -5,18 +5,17 @@ from django.db import transaction
 from accounts.actor import Actor
 from bigmind.core.errors import Conflict, Forbidden
 from bigmind.privacy.screening.policy import add_notice
-from bigmind.text.hygiene import clean_name
 from knowledge.anchors.grammar import Anchors
-from knowledge.argument_types import EntryId, FactId, TeamName, TriggerLevelName, Triggers
+from knowledge.argument_types import EntryId, FactId, TriggerLevelName, Triggers
 from knowledge.kb.entry_reading import entry_of_id
 from knowledge.models import Entry, Fact, TriggerLevel
 
 from .facts import own_fact
 
 
-def level_of(levels: dict[str, str], team: str) -> TriggerLevel:
-    """Return the level of triggers for a team: the one decided for it, else that for everyone; else they only count."""
-    decided = levels.get(team) or levels.get("")
+def level_of(levels: dict[str, str]) -> TriggerLevel:
+    """Return the level that was decided for the triggers of an entry; else they only count."""
+    decided = levels.get("")
     return TriggerLevel(decided) if decided in TriggerLevel.values else TriggerLevel.SHADOW
 
 
@@ -61,7 +60,7 @@ def set_fact_triggers(
 
 
 @transaction.atomic
-def set_entry_trigger_level(actor: Actor, *, id: EntryId, level: TriggerLevelName, team: TeamName = "") -> Entry:
+def set_entry_trigger_level(actor: Actor, *, id: EntryId, level: TriggerLevelName) -> Entry:
     """Decide how far the triggers of an entry of the knowledge base go, as a curator.
 
     Raises:
@@ -76,6 +75,6 @@ def set_entry_trigger_level(actor: Actor, *, id: EntryId, level: TriggerLevelNam
         raise Forbidden(
             "This entry may only advise: nobody has reviewed it.", hint="Propose it as company knowledge first."
         )
-    entry.trigger_levels = {**entry.trigger_levels, clean_name(team) if team else "": level}
+    entry.trigger_levels = {"": level}
     entry.save(update_fields=["trigger_levels", "updated_at"])
     return entry

@@ -35,7 +35,7 @@ def triggers_column() -> "ArrayField[Any, Any]":
 
 def levels_column() -> "models.JSONField[Any, Any]":
     return models.JSONField(
-        default=dict, db_default={}, blank=True, help_text="How far the triggers go, by team; empty: for everyone."
+        default=dict, db_default={}, blank=True, help_text="How far the triggers go, under the empty name."
     )
 
 
@@ -49,7 +49,6 @@ class Firing(PrivateModel):
     source_id = models.CharField(max_length=36)
     trigger = models.CharField(max_length=TRIGGER_CHARS)
     level = models.CharField(max_length=10, choices=TriggerLevel)
-    team = models.CharField(max_length=60, blank=True)
     brought = models.BooleanField(help_text="Whether its agent was told, or held. What is counted only is not.")
     client = models.CharField(max_length=30)
     conversation = models.CharField(max_length=200, blank=True)

@@ -251,8 +251,7 @@ def entry_level(request: HttpRequest, entry_id: UUID) -> HttpResponse:
     """Decide how far the triggers of an entry go, as a curator."""
     actor = actor_of(request)
     actor.require("curate")
-    values = {name: request.POST.get(name, "") for name in ("level", "team")}
-    carry_out(set_entry_trigger_level, actor, {"id": str(entry_id), **values})
+    carry_out(set_entry_trigger_level, actor, {"id": str(entry_id), "level": request.POST.get("level", "")})
     tell(request, _("Saved. Applies to hooks within minutes."))
     return redirect("kb-entry", entry_id)
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from accounts.actor import Actor
-from accounts.people.users import team_names
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Lines
-from bigmind.web.words import word_of
 from knowledge.memory.trigger_counts import count_firings, list_own_firings
 from knowledge.memory.trigger_levels import level_of
 
@@ -39,13 +37,10 @@ def triggers_of(
     """
     if not thing.triggers:
         return {}
-    levels = sorted(thing.trigger_levels)
     return {
         "counted": count_firings(actor, kind, thing.pk) if holds else [],
         "fired_for_me": list_own_firings(actor, kind=kind, source_id=thing.pk, limit=FIRINGS_SHOWN),
         "holds": holds,
-        "levels": [(team, word_of(level_of(thing.trigger_levels, team).label)) for team in levels],
-        "level": level_of(thing.trigger_levels, ""),
+        "level": level_of(thing.trigger_levels),
         "choices": choices if holds else (),
-        "teams": team_names() if choices and holds else [],
     }

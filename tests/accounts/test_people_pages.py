@@ -66,19 +66,6 @@ def test_a_role_is_given_from_the_next_request_on(browser: Client, ada: User) ->
     assert User.objects.get(pk=ada.pk).role == Role.CURATOR
 
 
-def test_a_person_is_put_in_a_team_beside_their_role(browser: Client, ada: User) -> None:
-    page = act(browser, "person-role", ada, role="member", team=" payments ")
-
-    assert "Ada Lovelace is member now, in the team payments." in page.text
-    assert User.objects.get(pk=ada.pk).team == "payments"
-    assert "<option>payments</option>" in browser.get(reverse("person", args=[ada.pk])).text
-    assert "payments" in browser.get(reverse("people")).text
-    refused = act(browser, "person-role", ada, role="curator", team="pay\u202ements")
-    assert refused.status_code == 422
-    assert "position 4" in refused.text
-    assert User.objects.get(pk=ada.pk).role == Role.MEMBER
-
-
 def test_a_role_that_does_not_exist_is_refused_beside_its_field(browser: Client, ada: User) -> None:
     page = act(browser, "person-role", ada, role="emperor")
 

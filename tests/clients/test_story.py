@@ -182,7 +182,7 @@ def _page(entry: CompanyEntry, more: str = "") -> str:
 
 def _set_level(desk: Client, entry: CompanyEntry, level: str, clients: Sequence[RealClient]) -> None:
     entry.refresh_from_db()
-    sent = {"level": level, "team": "", "revision": entry.revision}
+    sent = {"level": level, "revision": entry.revision}
     assert desk.post(reverse("company-level", args=[entry.pk]), sent).status_code == 302
     _fetch_triggers(clients)
 

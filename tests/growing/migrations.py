@@ -21,6 +21,8 @@ ALLOWED: dict[str, str] = {
     "knowledge.0068_retire_session_outcomes": "79cbce9 does not know this table.",
     "knowledge.0069_retire_packs": "79cbce9 does not know this column.",
     "curation.0020_retire_packs": "79cbce9 does not know these tables.",
+    "accounts.0045_retire_teams": "79cbce9 does not know this column.",
+    "knowledge.0076_firings_without_teams": "79cbce9 does not know this table.",
     "knowledge.0075_retire_acts": "79cbce9 knows none of these tables, and few people have chosen what is counted.",
     "accounts.0043_backups_to_a_folder": "79cbce9 does not know these columns.",
     "knowledge.0040_app_map_servers": "Workflows of app maps are few: the constraint takes milliseconds.",

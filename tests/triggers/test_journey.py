@@ -104,10 +104,10 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
     machine.exchange()
     assert machine.act("git push -f") == {}  # in the shadow it is counted only
 
-    def decide(level: Any, team: str = "") -> None:
+    def decide(level: Any) -> None:
         machine.exchange()
         entry.refresh_from_db()
-        set_trigger_level(grace, entry_id=entry.pk, level=level, revision=entry.revision, team=team)
+        set_trigger_level(grace, entry_id=entry.pk, level=level, revision=entry.revision)
         machine.exchange()
 
     decide("advise")
@@ -132,9 +132,7 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
     assert decided == "deny"
     assert "doing it again will not help" in reason
     assert f"/company/{entry.pk}/" in reason
-    decide("off", "payments")
-    ada.user.team = "payments"
-    ada.user.save()
+    decide("off")
     machine.exchange()
     assert machine.act("git push --force", "s4") == {}
 
@@ -144,7 +142,7 @@ def test_a_trigger_goes_from_its_proposal_to_an_act_that_is_held(tmp_path: Path,
     steps = [review.notes for review in entry.reviews.filter(action="set_level").order_by("number")]
     assert count_firings(grace, Kind.COMPANY, entry.pk) == []  # what one person did is nobody else's
     assert steps[0].startswith("For everyone: advise. Nothing is counted of it yet.")
-    assert steps[-1].startswith("For payments: off.")
+    assert steps[-1].startswith("For everyone: off.")
 
 
 def test_a_set_that_somebody_changed_or_that_is_of_another_key_is_not_used(tmp_path: Path) -> None:
