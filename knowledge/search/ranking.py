@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import User
@@ -159,13 +160,17 @@ def _rank(
     order = [abs(passage) for *_, passage in sorted(equals)]
     things: dict[tuple[str, str], Ranked] = {}
     ages, same = _about_the_same(order, scores, found, question, known)
+    alike: dict[int, set[str]] = {}
+    for one, other in map(tuple, same if settings.RERANK_URL else ()):  # Nothing else looks at them again.
+        ids = found.candidates[one].source_id, found.candidates[other].source_id
+        alike.setdefault(one, set()).update(ids)
+        alike.setdefault(other, set()).update(ids)
     for passage in put_newest_first(order, scores, ages, same) if same else order:
         candidate = found.candidates[passage]
         thing = candidate.kind, candidate.source_id
         if thing not in things:
             of_period, support = scores[passage] - weighed[passage], weighed[passage] - moved.get(passage, 0.0)
-            alike = frozenset(found.candidates[one].source_id for pair in same if passage in pair for one in pair)
-            parts = scores[passage], support, of_period, late.get(passage), alike
+            parts = scores[passage], support, of_period, late.get(passage), frozenset(alike.get(passage, ()))
             things[thing] = Ranked(candidate, fused[passage], *parts)
     return list(things.values())
 
