@@ -78,8 +78,7 @@ check: $(VENV)/.dev ## Lint, types, import arrows, templates, migrations, genera
 	$(BIN)/djhtml --check $(TEMPLATES)
 	$(if $(SCRIPTS),$(BIN)/djjs --check $(SCRIPTS))
 	$(BIN)/mypy $(PACKAGES) devtools
-	$(MANAGE) makemigrations --check --dry-run $(ON_TEST_DATABASE)
-	$(MANAGE) docs --check $(ON_TEST_DATABASE)
+	$(MANAGE) shell $(ON_TEST_DATABASE) --no-imports --command "from django.core.management import call_command as call; call('makemigrations', check_changes=True, dry_run=True); call('docs', check=True)"
 
 format: $(VENV)/.dev ## Put code and templates in order
 	$(BIN)/ruff check --fix-only
@@ -108,7 +107,7 @@ docs-site: $(VENV)/.docs ## Build the documentation as a static site in .make/do
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 pictures: $(VENV)/.dev ## Take the pictures of pages anew, after looking at what differs
-	RENEW_PICTURES=1 $(BIN)/python -m pytest tests/browser/test_pictures.py
+	RENEW_PICTURES=1 $(BIN)/python -m pytest -m torture tests/browser/test_pictures.py
 
 bench: $(VENV)/.dev ## Measure, in ratios of one run on this machine
 	$(BIN)/python -m benchmarks $(ARGS)

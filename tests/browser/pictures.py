@@ -6,8 +6,10 @@ stands elsewhere does not.
 """
 
 import base64
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from math import ceil
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,6 +17,9 @@ from playwright.sync_api import CDPSession, Page, expect
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (390, 820, 1440)
+ENOUGH: tuple[tuple[Literal["light", "dark"], int], ...] = (("dark", 1440), ("light", 390))
+"""A phone, a desk and both schemes: in the dark, colours change and nothing else."""
+
 HEIGHT = 900
 MOST_PX = 1_600
 """How much of a long page is kept."""
@@ -79,9 +84,13 @@ globalThis.encode = async (canvas) => {
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text);
 };
-// Beside each other the widths, below each other the schemes.
-globalThis.compose = async (pictures, columns, gap = 6) => {
-  const all = await Promise.all(pictures.map((data) => decode(data, 'image/png')));
+// Beside each other the widths, below each other the schemes. What was not taken is left out: the narrowest is highest.
+globalThis.compose = async (pictures, widths, gap = 6) => {
+  const columns = widths.length;
+  const taken = await Promise.all(pictures.map((data) => data && decode(data, 'image/png')));
+  const height = Math.max(...taken.map((one) => one.height ?? 0));
+  const all = taken.map((one, at) => one || {width: widths[at % columns], height});
+  globalThis.absent = [];
   const rows = [];
   for (let at = 0; at < all.length; at += columns) rows.push(all.slice(at, at + columns));
   const width = Math.max(...rows.map((row) => row.reduce((sum, one) => sum + one.width + gap, gap)));
@@ -93,7 +102,11 @@ globalThis.compose = async (pictures, columns, gap = 6) => {
   let y = gap;
   rows.forEach((row, number) => {
     let x = gap;
-    for (const one of row) { context.drawImage(one, x, y); x += one.width + gap; }
+    row.forEach((one, column) => {
+      if (taken[number * columns + column]) context.drawImage(one, x, y);
+      else absent.push([x, y, one.width, one.height]);
+      x += one.width + gap;
+    });
     y += heights[number] + gap;
   });
   globalThis.sheet = canvas;
@@ -107,6 +120,7 @@ globalThis.compare = async (reviewed, square, least, most) => {
   const width = Math.min(before.width, sheet.width), height = Math.min(before.height, sheet.height);
   const other = new OffscreenCanvas(before.width, before.height);
   other.getContext('2d').drawImage(before, 0, 0);
+  for (const place of absent) sheet.getContext('2d').drawImage(before, ...place, ...place);
   const [one, two] = [other, sheet].map((from) => from.getContext('2d').getImageData(0, 0, width, height).data);
   const marked = new OffscreenCanvas(sheet.width, sheet.height);
   const context = marked.getContext('2d');
@@ -153,6 +167,7 @@ class Photographer:
     page: Page
     table: Page
     report: Path
+    is_whole: bool = True
 
     def __post_init__(self) -> None:
         self.table.goto("about:blank")
@@ -169,12 +184,12 @@ class Photographer:
         # What is loaded a moment later is part of the page.
         expect(self.page.locator("[data-radius] [data-place]")).to_have_count(0)
 
-    def take_sheet_of(self, address: str) -> None:
-        """Take the sheet of a page: six pictures."""
+    def take_sheet_of(self, address: str, look: Callable[[], None] = lambda: None) -> None:
+        """Take the sheet of a page: six pictures, or those that are enough; `look` at it in the width of each."""
         self._open(address)
         self.page.evaluate(_STEADY, [list(pair) for pair in _VARYING])
-        pictures = self._pictures()
-        self.table.evaluate("([all, columns]) => compose(all, columns)", [pictures, len(WIDTHS)])
+        pictures = self._pictures(look)
+        self.table.evaluate("(asked) => compose(...asked)", [pictures, [ceil(SCALE * width) for width in WIDTHS]])
 
     def take_picture_of(self, address: str) -> None:
         """Take one picture of the top of a page, in the light on a desk, for the documentation."""
@@ -185,7 +200,7 @@ class Photographer:
         self.page.set_viewport_size({"width": width, "height": height})
         clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": IN_DOCS_SCALE}
         picture = self._session.send("Page.captureScreenshot", {"clip": clip, "optimizeForSpeed": True})["data"]
-        self.table.evaluate("([all]) => compose(all, 1, 0)", [[picture]])
+        self.table.evaluate("([all]) => compose(all, [0], 0)", [[picture]])
 
     def taken(self) -> bytes:
         """Return what was taken last."""
@@ -206,20 +221,17 @@ class Photographer:
         why = found.get("why") or f"{found['squares']} squares differ"
         return self._keep(Difference(name, why), reviewed, base64.b64decode(found.get("marked", "")))
 
-    def _pictures(self) -> list[str]:
-        taken = {}
-        schemes = SCHEMES
-        for width in WIDTHS:
+    def _pictures(self, look: Callable[[], None]) -> list[str]:
+        taken = dict.fromkeys(product(SCHEMES, WIDTHS), "")
+        for scheme, width in sorted(taken) if self.is_whole else ENOUGH:
+            self.page.emulate_media(color_scheme=scheme)
             self.page.set_viewport_size({"width": width, "height": HEIGHT})
+            look()
             height = min(MOST_PX, int(self.page.evaluate("document.documentElement.scrollHeight")))
             clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": SCALE}
             asked = {"clip": clip, "captureBeyondViewport": True, "optimizeForSpeed": True}
-            for scheme in schemes:
-                self.page.emulate_media(color_scheme=scheme)
-                taken[scheme, width] = self._session.send("Page.captureScreenshot", asked)["data"]
-            # Every change is painted: the next width begins with the scheme of this one.
-            schemes = schemes[::-1]
-        return [taken[place] for place in product(SCHEMES, WIDTHS)]
+            taken[scheme, width] = self._session.send("Page.captureScreenshot", asked)["data"]
+        return list(taken.values())
 
     def _keep(self, difference: Difference, reviewed: bytes = b"", marked: bytes = b"") -> Difference:
         self.report.mkdir(parents=True, exist_ok=True)

@@ -4,20 +4,56 @@
 """
 
 import os
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.cache import cache
 from django.urls import reverse
+from playwright.sync_api import Page
 
+from accounts.actor import Actor
+from tests.browser.axe import scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.browser.fernwood import make_fernwood
 from tests.browser.pictures import REVIEWED, Photographer, write_report
+from tests.knowledge.factories import make_fact
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True, reset_sequences=True)]
 
 REPORT = Path(__file__).parents[2] / ".make" / "pictures"
+LISTS = (
+    *("home", "memory", "facts", "sessions", "notes", "hypotheses", "archive", "timeline", "captured", "tidying"),
+    *("curation", "company", "company-mine", "knowledge-base", "documentation", "app-maps", "directory"),
+    *("unanswered", "notices", "keys", "people", "audit", "webhooks", "system"),
+)
+LISTS_OF_LONG = ("home", "memory", "facts", "timeline", "tidying")
+WIDTHS = (320, 820, 1920)
+LONG = (
+    "The nightly job that compares invoices of the ledger with the payments of the bank stops without a word when the "
+    "certificate of the bank has expired: look at the date of the certificate first, not at the logs of the job."
+)
+
+MEASURE = """() => {
+    const rows = document.querySelectorAll(
+        "main :is(.items > .item, .queue > li:not(.yours), .events > li, .log > li, table[data-list] tbody tr)");
+    return [...rows].filter((row) => row.checkVisibility()).map((row) => {
+        const title = row.querySelector(
+            ":scope > :is(h2, h3, p, th, span:not(.kind, .avatar, .badge)), :scope > div > :is(a, p)");
+        if (!title) return null;
+        const cut = [title, ...title.querySelectorAll("*")].some((one) => {
+            const { overflow } = getComputedStyle(one);
+            return overflow !== "visible"
+                && (one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 2);
+        });
+        const box = row.getBoundingClientRect(), own = title.getBoundingClientRect();
+        const share = title.tagName === "A" ? title.parentElement.getBoundingClientRect().width : own.width;
+        return [share / Math.min(box.width, innerWidth), cut || own.right > innerWidth + 1, title.textContent.trim()];
+    }).filter(Boolean);
+}"""
+
 RENEW = os.environ.get("RENEW_PICTURES") == "1"
 KEPT_BYTES = 3_000_000
 IN_DOCS = Path(__file__).parents[2] / "docs" / "pictures"
@@ -89,18 +125,41 @@ def _addresses(fernwood: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def test_pages_look_as_they_did_when_somebody_looked(visits: Visits, settings: Any) -> None:
+@dataclass
+class Titles:
+    """The titles of lists that a page showed: each has the room, and is read whole."""
+
+    page: Page
+    seen: int = 0
+    cut: list[str] = field(default_factory=list)
+    narrow: list[str] = field(default_factory=list)
+
+    def look(self, name: str) -> None:
+        """Measure the titles of the page as it is."""
+        width = self.page.evaluate("innerWidth")
+        for share, is_cut, title in self.page.evaluate(MEASURE):
+            where = f"{name} at {width} px: {share:.0%} for {title[:50]!r}"
+            self.seen += 1
+            self.cut += [where] * is_cut
+            self.narrow += [where] * (share < 0.55)
+        assert scrolls_sideways(self.page) == 0, f"{name} at {width} px"
+
+
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.torture)])
+def test_pages_look_as_they_did_when_somebody_looked_and_titles_are_read_whole(
+    visits: Visits, settings: Any, is_whole: bool
+) -> None:
     settings.BIGMIND_MODE = "team"
     cache.clear()
     fernwood = make_fernwood()
-    photographer = Photographer(visits.by(fernwood["priya"]), visits.by(None), REPORT)
+    photographer = Photographer(visits.by(fernwood["priya"]), visits.by(None), REPORT, is_whole)
     if not photographer.has_font:
         missing = "DejaVu Sans is missing (fonts-dejavu-core): text would be wider or narrower than on the sheets."
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
 
-    differences = []
+    differences, titles = [], Titles(photographer.page)
     for name, address in _addresses(fernwood).items():
-        photographer.take_sheet_of(address)
+        photographer.take_sheet_of(address, partial(titles.look, name) if name in LISTS else lambda: None)
         if RENEW:
             (REVIEWED / f"{name}.webp").write_bytes(photographer.taken())
         elif difference := photographer.difference(name):
@@ -122,8 +181,19 @@ def test_pages_look_as_they_did_when_somebody_looked(visits: Visits, settings: A
         elif difference := photographer.difference(f"german-{name}"):
             differences.append(difference)
 
+    for number in range(4):
+        make_fact(Actor.of(fernwood["priya"]), f"{LONG} Case {number}.", project="billing-api")
+    for name in LISTS_OF_LONG:
+        photographer.page.goto(_addresses(fernwood)[name])
+        for width in WIDTHS:
+            photographer.page.set_viewport_size({"width": width, "height": 900})
+            titles.look(name)
+
     named = [f"{one.name}: {one.why}" for one in differences]
     assert not differences, f"Look at {write_report(REPORT, differences)}; `make pictures` accepts them. {named}"
+    assert not titles.narrow, "\n".join(titles.narrow)
+    assert len(titles.cut) <= titles.seen * 0.02, "\n".join(titles.cut)
+    assert titles.seen > 300
 
 
 def test_the_reviewed_pictures_are_few_and_small() -> None:

@@ -16,6 +16,7 @@ from tests.clients.dialects import SEARCHES, Step
 from tests.clients.model import ModelStandIn
 from tests.clients.terminals import WAITS, Terminal
 from tests.connecting.homes import Home
+from tests.copies import run_copy
 
 FOLDER = Path(__file__).parent
 MODULES = FOLDER / "node_modules"
@@ -122,14 +123,7 @@ class RealClient(ABC):
     def _bigmind(self, *command: str, **variables: str) -> None:
         named = {name: os.environ[name] for name in INHERITED if name in os.environ}
         places = {"HOME": str(self.home.folder), "BIGMIND_HOME": str(self.bigmind_home)}
-        done = subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=FOLDER.parents[1],
-            env=named | places | variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = run_copy(command, named | places | variables)
         assert done.returncode == 0, done.stderr
 
     def replace_in_files(self, old: str, new: str) -> None:
@@ -359,3 +353,5 @@ class GeminiCli(RealClient):
 
 
 CLIENTS: tuple[type[RealClient], ...] = (ClaudeCode, Codex, SearchingCodex, CodingCodex, GeminiCli)
+APART = tuple(kind for kind in CLIENTS if kind is not SearchingCodex)
+"""Those that differ in how they call tools and read replies; the other one differs in how it finds the tools."""

@@ -14,7 +14,7 @@ from bigmind.transports.mcp.tools import tool_of
 from knowledge.context.sessions import start_session
 from knowledge.memory.facts import store_fact
 from tests.clients.dialects import Step
-from tests.clients.installed import RealClient
+from tests.clients.installed import APART, RealClient
 from tests.serving import eventually
 from tests.transports.agent_mistakes import MISTAKES, Ids
 
@@ -34,6 +34,7 @@ def _not_as_listed(ids: Ids) -> list[Step]:
     ]
 
 
+@pytest.mark.parametrize("client", APART, indirect=True, ids=lambda kind: kind.name)
 def test_every_mistake_reaches_bigmind(client: RealClient, key: NewKey) -> None:
     actor = Actor.of(key.key.user, key=key.key)
     session = start_session(actor, project="depot").session

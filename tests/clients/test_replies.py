@@ -19,7 +19,7 @@ from bigmind.transports.mcp.server import server_instructions
 from knowledge.context.sessions import end_session, start_session
 from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
-from tests.clients.installed import ClaudeCode, RealClient
+from tests.clients.installed import APART, ClaudeCode, RealClient
 from tests.clients.model import ModelStandIn
 from tests.factories import make_key
 from tests.serving import Served
@@ -82,34 +82,47 @@ def _converse(served: Served, key: NewKey, script: Iterable[Step]) -> list[str]:
     return asyncio.run(converse())
 
 
-def test_every_model_reads_the_words_that_bigmind_wrote(client: RealClient, served: Served, key: NewKey) -> None:
-    written = _converse(served, make_key(), SCRIPT)
+def test_every_model_reads_the_words_that_bigmind_wrote_and_of_a_long_reply_all(
+    client: RealClient, served: Served, key: NewKey
+) -> None:
+    other = make_key()
+    for one in (other, key):
+        actor = Actor.of(one.key.user, key=one.key)
+        long = start_session(actor, project="freight-api").session
+        end_session(actor, session_id=str(long.pk), one_liner="A long one", summary=SUMMARY)
+    written = _converse(served, other, SCRIPT)
+    parts = [Step("memory_get_session_detail", {"session_id": str(long.pk), "part": part}) for part in PARTS]
     client.connect(ServerConfig(served.url, key.text, ("all",)))
-    client.model.play(*SCRIPT)
+    client.model.play(*SCRIPT, *parts)
 
     run = client.ask()
 
-    read = [client.unwrap(text) for text in client.replies]
+    replies, in_parts = client.replies[: len(SCRIPT)], client.replies[len(SCRIPT) :]
+    read = [client.unwrap(text) for text in replies]
     assert [_normalise(text) for text in read] == [_normalise(text) for text in written], run
-    shown = sum(count_tokens(text) for text in client.replies)
+    shown = sum(count_tokens(text) for text in replies)
     assert shown <= 1.1 * sum(count_tokens(text) for text in written)
     assert "Known already, not stored twice" in read[2]
     assert "It was stored as it is. If it is real, correct or erase what you stored" in read[4]
     # What somebody stored stands behind its label, in the one line of its hit.
     (hit,) = [line for line in read[6].splitlines() if INJECTION in line]
     assert hit.startswith("- chunk:")
+    numbered = re.findall(rf"^(\d+)\. {PROSE}$", "\n".join(in_parts), re.MULTILINE)
+    assert [int(number) for number in numbered] == list(range(600))
+    assert "call `memory_get_session_detail` with the same arguments and part=2" in in_parts[0]
 
 
+@pytest.mark.parametrize("client", APART, indirect=True, ids=lambda kind: kind.name)
 def test_with_structured_content_a_model_may_read_json_in_place_of_the_words(
     client: RealClient, served: Served, key: NewKey
 ) -> None:
     client.connect(ServerConfig(served.url, key.text, ("all&structured=full",)))
-    client.model.play(*SCRIPT)
+    client.model.play(*SCRIPT[:2])
 
     client.ask()
 
     is_json = [client.unwrap(reply).startswith("{") for reply in client.replies]
-    assert is_json == [client.prefers_structured_content] * len(SCRIPT)
+    assert is_json == [client.prefers_structured_content] * 2
 
 
 def test_every_model_reads_instructions_and_descriptions_before_a_call_and_then_why_it_was_refused(
@@ -140,20 +153,6 @@ def test_every_model_reads_instructions_and_descriptions_before_a_call_and_then_
         assert set(listed[0].schema["properties"]) >= {"category", "fact", "confidence"}
     else:
         assert listed == []
-
-
-def test_a_long_reply_reaches_every_model_whole(client: RealClient, key: NewKey) -> None:
-    actor = Actor.of(key.key.user, key=key.key)
-    session = start_session(actor, project="freight-api").session
-    end_session(actor, session_id=str(session.pk), one_liner="A long one", summary=SUMMARY)
-    steps = [Step("memory_get_session_detail", {"session_id": str(session.pk), "part": part}) for part in PARTS]
-    client.model.play(*steps)
-
-    client.ask()
-
-    read = "\n".join(client.replies)
-    assert [int(number) for number in re.findall(rf"^(\d+)\. {PROSE}$", read, re.MULTILINE)] == list(range(600))
-    assert "call `memory_get_session_detail` with the same arguments and part=2" in client.replies[0]
 
 
 def test_claude_code_lists_the_tools_of_core_at_once(

@@ -5,7 +5,7 @@ import pytest
 from accounts.keys import NewKey
 from knowledge.models import Chunk, Fact, Session
 from tests.clients.dialects import Step
-from tests.clients.installed import RealClient
+from tests.clients.installed import APART, RealClient
 
 pytestmark = [pytest.mark.clients, pytest.mark.django_db(transaction=True)]
 
@@ -18,6 +18,7 @@ def _work(run: str) -> list[Step]:
     ]
 
 
+@pytest.mark.parametrize("client", APART, indirect=True, ids=lambda kind: kind.name)
 def test_the_second_conversation_stores_with_the_first_left_open(client: RealClient, key: NewKey) -> None:
     client.model.play(*_work("Monday"))
     client.ask("Good morning.")

@@ -21,11 +21,11 @@ def clone(folder: Path) -> Path:
     return folder
 
 
-def build(folder: Path) -> Path:
-    """Build a wheel from a clean clone, as pip does for someone with nothing installed before."""
+def build(folder: Path, *options: str) -> Path:
+    """Build a wheel from a clean clone with pip."""
     tree = clone(folder / "clone")
     subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(tree)],
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", *options, "-w", str(folder), str(tree)],
         check=True,
         capture_output=True,
     )
@@ -50,7 +50,8 @@ def store_and_find(instance: Instance) -> None:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("dist"))
+    # As `make wheel` does. The other one here builds it as for someone who has nothing yet.
+    return build(tmp_path_factory.mktemp("dist"), "--no-build-isolation")
 
 
 @pytest.fixture(scope="module")

@@ -60,15 +60,15 @@ def test_a_worker_is_back_soon_after_redis_and_finishes_what_it_has_in_hand(
     assert query(work.instance.home, "SELECT task FROM accounts_tasktally WHERE failures > 0") == []
 
 
-def test_a_hundred_tasks_open_no_connection_to_the_database_more(work: WorkInHand) -> None:
+def test_many_tasks_open_no_connection_to_the_database_more(work: WorkInHand) -> None:
     asked = "SELECT sessions, (SELECT sum(runs) FROM accounts_tasktally) FROM pg_stat_database WHERE datname = %s"
-    _write(work, 20)
+    _write(work, 5)
     ((before, ran),) = query(work.instance.home, asked % "current_database()")
 
-    _write(work, 100)
+    _write(work, 60)
 
     ((after, run),) = query(work.instance.home, asked % "current_database()")
-    assert run - ran >= 50
+    assert run - ran >= 40
     # What asks here is one, and the scheduler's minute may wake a thread more.
     assert after - before <= 20
 
