@@ -16,7 +16,7 @@ from typing import IO, Protocol
 
 from bigmind.core.errors import Invalid
 from bigmind.text.hygiene import echo
-from knowledge.parsers.reading import encoding_of
+from knowledge.parsers.reading import decode_lines
 from knowledge.parsers.sources import LEFT_ALONE
 
 MEMBERS = 10_000
@@ -83,16 +83,13 @@ def text_in(bundle: Bundle, name: str, *, limit: int = TEXT_BYTES) -> str:
     """Return the whole text of a file, up to a limit, with line breaks as `\\n`.
 
     Raises:
-        Invalid: it is longer, or neither UTF-8 nor UTF-16.
+        Invalid: it is longer, or in no encoding that is read.
     """
     with bundle.open(name) as file:
         raw = file.read(limit + 1)
     if len(raw) > limit:
         raise Invalid(f"{name} is larger than {limit:,} bytes.", hint="Split it.")
-    try:
-        return raw.decode(encoding_of(raw)).replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        raise Invalid(f"{name}: is not UTF-8.", hint="Save it as UTF-8.") from error
+    return decode_lines(raw, name)
 
 
 @dataclass

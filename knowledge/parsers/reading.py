@@ -1,4 +1,4 @@
-"""Reading and replacing files that someone else wrote: bounded, never through a link, always UTF-8."""
+"""Reading and replacing files that someone else wrote: bounded, never through a link, written as UTF-8."""
 
 import os
 import stat
@@ -6,7 +6,8 @@ import tempfile
 from pathlib import Path
 
 from bigmind.core.errors import Invalid
-from bigmind.text.hygiene import check_content
+from bigmind.privacy.screening.policy import add_notice
+from bigmind.text.hygiene import REFUSED, check_content
 
 FILE_BYTES = 4 * 1024 * 1024
 ARCHIVES = {
@@ -19,6 +20,7 @@ ARCHIVES = {
     b"(\xb5/\xfd": "zstd",
     b"Rar!": "rar",
 }
+MOST_BEYOND_ASCII = 0.25
 OTHER_ENCODINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
@@ -28,7 +30,7 @@ def read_text(path: Path, *, within: Path | None = None) -> str:
     Raises:
         Invalid: it is no plain file, too large, an archive, binary, not UTF-8, or outside the folder `within`.
     """
-    return decode_text(read_bytes(path, within=within), path.name)
+    return decode_text(read_bytes(path, within=within), path.name, as_prose=True)
 
 
 def read_bytes(path: Path, *, within: Path | None = None, limit: int = FILE_BYTES) -> bytes:
@@ -62,28 +64,50 @@ def refuse_outside(path: Path, folder: Path) -> None:
         raise Invalid(f"{path.name} is outside {folder.name}.", hint="Name a file within the folder.")
 
 
-def decode_text(raw: bytes, name: str, *, limit: int = FILE_BYTES) -> str:
+def decode_text(raw: bytes, name: str, *, limit: int = FILE_BYTES, as_prose: bool = False) -> str:
     """Return the text of some bytes, or say in the name of their file why they are none.
 
+    Args:
+        as_prose: Whether a Western encoding is read, too. A file that is written back has to be UTF-8.
+
     Raises:
-        Invalid: they are too many, an archive, binary, or neither UTF-8 nor UTF-16.
+        Invalid: they are too many, an archive, binary, or in no encoding that is read.
     """
     if len(raw) > limit:
         raise Invalid(f"{name} is larger than {limit:,} bytes.", hint="Split it.")
     for magic, kind in ARCHIVES.items():
         if raw.startswith(magic):
             raise Invalid(f"{name} is a {kind} archive.", hint="Unpack it and give the files.")
+    return _check(decode_lines(raw, name, as_prose=as_prose), name)
+
+
+def decode_lines(raw: bytes, name: str, *, as_prose: bool = True) -> str:
+    """Return some bytes as text, with line breaks as `\\n`: UTF-8, UTF-16, or with a notice Windows-1252.
+
+    Raises:
+        Invalid: they are in none of these encodings.
+    """
+    marked = next((each for mark, each in OTHER_ENCODINGS.items() if raw.startswith(mark)), "utf-8-sig")
     try:
-        text = raw.decode(encoding_of(raw))
+        text = raw.decode(marked)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise Invalid(f"{name}, line {line}: is not UTF-8 or UTF-16.", hint="Save it as UTF-8.") from error
-    return _check(text.replace("\r\n", "\n").replace("\r", "\n"), name)
+        text = _decode_western(raw) if as_prose else ""
+        if not text:
+            raise Invalid(f"{name}, line {line}: is not UTF-8 or UTF-16.", hint="Save it as UTF-8.") from error
+        add_notice(f"{name}, line {line}: is not UTF-8 and was read as Windows-1252.")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def encoding_of(raw: bytes) -> str:
-    """Return the encoding that a text begins with a mark of, else UTF-8."""
-    return next((each for mark, each in OTHER_ENCODINGS.items() if raw.startswith(mark)), "utf-8-sig")
+def _decode_western(raw: bytes) -> str:
+    """Return bytes as Windows-1252, which contains Latin-1; nothing where they do not look like words of it."""
+    try:
+        text = raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    # Of Western texts a few letters in a hundred are beyond ASCII; of pictures and other scripts most bytes are.
+    is_western = sum(not letter.isascii() for letter in text) <= MOST_BEYOND_ASCII * len(text)
+    return text if is_western and not REFUSED.search(text) else ""
 
 
 def _check(text: str, name: str) -> str:

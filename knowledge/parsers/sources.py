@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
@@ -188,7 +188,10 @@ def parse(path: Path, kind: SourceKind | None = None, *, within: Path | None = N
         Invalid: the file is refused, or says something an entry cannot hold; in words that name file and line.
     """
     source_file = _name_of(path, within)
-    return parse_text(read_text(path, within=within), source_file, kind)
+    with collect_notices() as notices:
+        text = read_text(path, within=within)
+    parsed = parse_text(text, source_file, kind)
+    return replace(parsed, notices=(*notices, *parsed.notices))
 
 
 def parse_text(text: str, source_file: str, kind: SourceKind | None = None) -> ParsedSource:

@@ -100,6 +100,16 @@ def test_what_is_no_text_is_refused(tmp_path, content, refusal):
         parse(path)
 
 
+def test_a_western_text_that_is_not_utf_8_is_read_and_its_line_named(tmp_path):
+    path = tmp_path / "CLAUDE.md"
+    path.write_bytes("# Rules\n\n- Greet people in Köln with “Grüß Gott”.\n".encode("cp1252"))
+
+    read = parse(path)
+
+    assert "Greet people in Köln with “Grüß Gott”." in read.entries[0].content
+    assert read.notices == ("CLAUDE.md, line 3: is not UTF-8 and was read as Windows-1252.",)
+
+
 def test_links_pipes_folders_and_missing_files_are_refused(tmp_path):
     (tmp_path / "real.md").write_text("# Secret\n", encoding="utf-8")
     (tmp_path / "link.md").symlink_to(tmp_path / "real.md")
