@@ -14,7 +14,7 @@ SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval",
 COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
 PEERS, COMPANY, SERVERS, SMALL, RERANKER, HOOKS = "peers", "company", "servers", "small", "reranker", "hooks"
-CHAINS = "chains"
+CHAINS, SIZES = "chains", "sizes"
 """What is measured, by the name that its table's markers have in the page."""
 
 
@@ -31,7 +31,9 @@ def main() -> None:
     parser.add_argument(
         "--data", type=Path, metavar="PATH", help="measure retrieval on this folder or file of conversations alone"
     )
-    parser.add_argument("--every", type=int, default=1, metavar="N", help="ask every Nth question of retrieval alone")
+    parser.add_argument(
+        "--every", type=int, default=1, metavar="N", help="of retrieval and sizes ask every Nth question"
+    )
     arguments = parser.parse_args()
     if arguments.data and (problem := _problem_of(arguments.data)):
         parser.error(problem)
@@ -40,13 +42,12 @@ def main() -> None:
         return
     # One takes hours at its full size, one measures nothing, two need the network, one a browser, two programs
     # of others, one asks everything seven times, and one rewrites tables three times.
-    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS}
+    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS, SIZES}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
-    if arguments.write and UNKNOWN in measures:
-        measures[UNKNOWN] = partial(_unknown, write=True)
-    if RETRIEVAL in measures:
-        measures[RETRIEVAL] = partial(_retrieval, every=arguments.every)
+    for name, measure in {RETRIEVAL: _retrieval, UNKNOWN: _unknown, SIZES: _sizes}.items():
+        if name in measures:
+            measures[name] = partial(measure, every=arguments.every)
     if arguments.data:
         measures = {"data": lambda: _retrieval_of(arguments.data)}
     with tempfile.TemporaryDirectory(prefix="bigmind-bench-") as folder:
@@ -139,16 +140,22 @@ def _triggers() -> str:
     return "\n".join([f"{_today()}, `python -m benchmarks --only {TRIGGERS}`:", "", *fired.measure(), ""])
 
 
-def _unknown(*, write: bool = False) -> str:
+def _unknown(*, every: int = 1) -> str:
     from benchmarks.retrieval import unknown
 
-    return "\n".join([f"{_today()}, `python -m benchmarks --only {UNKNOWN}`:", "", *unknown.measure(write=write), ""])
+    return "\n".join([f"{_today()}, `{_command(UNKNOWN, every)}`:", "", *unknown.measure(every), ""])
 
 
 def _small() -> str:
     from benchmarks.retrieval import small
 
     return "\n".join([f"{_today()}, `python -m benchmarks --only {SMALL}`:", "", *small.measure(), ""])
+
+
+def _sizes(*, every: int = 1) -> str:
+    from benchmarks.retrieval import sizes
+
+    return "\n".join([f"{_today()}, `{_command(SIZES, every)}`:", "", *sizes.measure(every), ""])
 
 
 def _chains() -> str:
@@ -241,8 +248,11 @@ def _table(rows: list[str], command: str) -> str:
 def _retrieval(*, every: int = 1) -> str:
     from benchmarks.retrieval.tables import tables_of_shapes
 
-    command = f"python -m benchmarks --only {RETRIEVAL}" + (f" --every {every}" if every > 1 else "")
-    return f"{_today()}, `{command}`:\n\n{tables_of_shapes(every)}"
+    return f"{_today()}, `{_command(RETRIEVAL, every)}`:\n\n{tables_of_shapes(every)}"
+
+
+def _command(name: str, every: int) -> str:
+    return f"python -m benchmarks --only {name}" + (f" --every {every}" if every > 1 else "")
 
 
 def _problem_of(path: Path) -> str:
@@ -281,6 +291,7 @@ _MEASURES = {
     TRIGGERS: _triggers,
     UNKNOWN: _unknown,
     SMALL: _small,
+    SIZES: _sizes,
     CHAINS: _chains,
     RERANKER: _reranker,
     HOOKS: _hooks,

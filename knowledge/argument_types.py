@@ -50,7 +50,7 @@ ValidFrom = Annotated[From, Field(description="Valid from this date.")]
 ValidUntil = Annotated[Until, Field(description="Last day, or moment.")]
 Relevance = Annotated[
     Literal["strong", "related", "weak"],
-    Field(description="related: relevant to the question, less than the best; weak: merely the closest."),
+    Field(description="strong: right in about nine of ten; related: any other answer; weak: merely the closest."),
 ]
 Risk = Annotated[
     Literal["flagged", "clear"],

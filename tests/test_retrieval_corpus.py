@@ -158,3 +158,19 @@ def test_the_conversations_of_the_documentation_can_be_read(tmp_path):
     assert [(one.text, one.answers, one.sort) for one in corpus.questions] == [
         ("What is Ruth learning?", {"1": 1}, "one step")
     ]
+
+
+@pytest.mark.django_db
+def test_conversations_are_remembered_turn_by_turn_and_every_recipe_measured(tmp_path):
+    turns = [
+        {"id": "1", "session": "monday", "speaker": "Ruth", "text": "I signed up for pottery.", "date": "2026-10-10"},
+        {"id": "2", "session": "monday", "speaker": "Daniel", "text": "Nice, I bake bread these days."},
+    ]
+    asked = [{"text": "What is Ruth learning?", "answers": ["1"], "sort": "one step"}, {"text": "No?", "answers": []}]
+    (tmp_path / "own.json").write_text(json.dumps([{"name": "Ruth", "turns": turns, "questions": asked}]))
+
+    [tables] = [tables_of(corpus) for corpus in read_conversations(tmp_path / "own.json")]
+
+    assert "2 documents, 1 questions" in tables
+    assert all(f"| {name} | " in tables for name in RECIPES)
+    assert "| one step | 1 | " in tables

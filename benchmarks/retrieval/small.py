@@ -65,13 +65,18 @@ class Asked:
     closed_by: str | None
 
 
-_RATES: list[tuple[str, Sequence[str], Callable[[Asked], bool]]] = [
+Rate = tuple[str, Sequence[str], Callable[[Asked], bool]]
+OF_REPLIES: list[Rate] = [
     ("answerable: nothing shown", ANSWERABLE, lambda one: not one.shown),
     ("answerable: the answer comes first", ANSWERABLE, lambda one: one.place == 0),
     ("answerable: the answer is among three", ANSWERABLE, lambda one: one.place is not None and one.place < 3),
     ("answerable: said to be uncertain", ANSWERABLE, lambda one: not one.is_certain),
     ("off the topic: said to be uncertain", ["off"], lambda one: not one.is_certain),
     ("on the topic, no answer: said to be uncertain", ["on"], lambda one: not one.is_certain),
+]
+STRONG: Rate = ("first hits that are called strong: right", (*ANSWERABLE, "on", "off"), lambda one: one.place == 0)
+"""Of those alone that have a strong one."""
+_OF_GAPS: list[Rate] = [
     ("answerable: a false gap", ANSWERABLE, lambda one: one.is_gap),
     ("off the topic: a missed gap", ["off"], lambda one: not one.is_gap),
     ("on the topic, no answer: a missed gap", ["on"], lambda one: not one.is_gap),
@@ -101,11 +106,11 @@ def measure() -> list[str]:
     """Ask all questions of their memories, and return both error rates of each half."""
     asked = [one for memory in read_memories() for one in ask_all(memory)]
     lines = ["| small memories | half A | half B, held out |", "|---|---|---|"]
-    for name, sorts, holds in _RATES:
+    for name, sorts, holds in [*OF_REPLIES, *_OF_GAPS]:
         chosen = [[one for one in asked if one.sort in sorts and one.half == half] for half in "AB"]
         cells = [f"{sum(map(holds, some)) / len(some):.1%} of {len(some)}" for some in chosen]
         lines.append(f"| {name} | {' | '.join(cells)} |")
-    for name, sorts in (("of answerable questions", ANSWERABLE), ("of all", (*ANSWERABLE, "on", "off"))):
+    for name, sorts in (("of answerable questions", ANSWERABLE), ("of all", STRONG[1])):
         strong = [[one for one in asked if one.has_strong and one.sort in sorts and one.half == half] for half in "AB"]
         cells = [f"{sum(one.place == 0 for one in some) / len(some):.1%} of {len(some)}" for some in strong]
         lines.append(f"| first hits that are called strong, {name}: right | {' | '.join(cells)} |")
@@ -120,7 +125,7 @@ def ask_all(memory: SmallMemory) -> list[Asked]:
         recall(actor, query=question)
     ids = remember(actor, memory)
     closed = {text: ids.get((kind, id), "?") for text, kind, id in _close(actor)}
-    return [_ask(actor, memory, ids, closed, *question) for question in memory.questions]
+    return [ask(actor, memory, ids, closed, *question) for question in memory.questions]
 
 
 def _close(actor: Actor) -> list[tuple[str, str, str]]:
@@ -159,7 +164,7 @@ def remember(actor: Actor, memory: SmallMemory) -> dict[tuple[str, str], str]:
     return ids
 
 
-def _ask(
+def ask(
     actor: Actor,
     memory: SmallMemory,
     ids: dict[tuple[str, str], str],
@@ -168,6 +173,7 @@ def _ask(
     question: str,
     answers: set[str],
 ) -> Asked:
+    """Ask one question of a memory, and return what became of it."""
     reply = recall(actor, query=question)
     shown = [ids.get((hit.kind, hit.id)) for hit in reply.items]
     return Asked(

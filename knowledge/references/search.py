@@ -40,7 +40,7 @@ from knowledge.references.ranking import (
     wish_in,
 )
 from knowledge.references.texts import passage_of
-from knowledge.search.abstention import ALL_WORDS, FLOOR, is_answered, may_answer
+from knowledge.search.abstention import ALL_WORDS, FLOOR, is_answered, is_strong, may_answer
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
@@ -247,8 +247,11 @@ def _hit(
     matched = _reasons_for(ranked, reference, synonyms)
     if voices.moves:
         matched.append(f"feedback {voices.moves:+.2f} ({voices})")
-    is_strong = ranked.fields.covered >= ALL_WORDS or (ranked.found is not None and may_answer(ranked.found))
-    relevance: Relevance = "strong" if is_known and is_strong else "weak"
+    relevance: Relevance = "weak"
+    if is_known and (ranked.fields.covered >= ALL_WORDS or (ranked.found and is_strong(ranked.found))):
+        relevance = "strong"
+    elif is_known and ranked.found and may_answer(ranked.found):
+        relevance = "related"
     return ReferenceHit(reference, round(ranked.score + voices.moves, 4), matched, voices.moves, relevance)
 
 

@@ -4,17 +4,14 @@ Something is always nearest in meaning, so a list that is not empty proves nothi
 said above the lines: nothing that was found is hidden for it.
 
 In a small memory an answer stands out: its cosine lies above those of the next ones. In a large one the neighbours of
-an answer are as near as the answer, and the first hits together decide, by their similarity and by the question's
-words, rare ones counting more. `python -m benchmarks --only unknown --write` fits those weights.
-docs/decisions/0024 and 0082 have the results.
+an answer are as near as the answer, and the best cosine alone decides. Decision 112 has the figures.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
-from operator import mul
-from statistics import fmean, median
+from math import log
+from statistics import median
 
 from bigmind.text.languages import ENGLISH
 from bigmind.text.words import IDENTIFIER
@@ -22,8 +19,6 @@ from knowledge.argument_types import Relevance
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.languages import language_of
 from knowledge.search.nearest_names import suggest_words
-from knowledge.search.relevance_weights import FLOOR as FLOOR_OF_LIST
-from knowledge.search.relevance_weights import FROM_ELSEWHERE, ON_TOPIC
 
 FLOOR = 0.3
 """Cosine of question and passage. Below it a model says little more than that both are sentences."""
@@ -42,7 +37,6 @@ CLEAR = 0.35
 STEPS, SHORT_WORD = 2, 2
 """Findings of a second step, and how many other findings a name may be in; letters of a word that is no name."""
 
-FEATURES = tuple(ON_TOPIC.weights)
 JUDGED = 5
 """Hits by which a list is judged: so many every search returns."""
 SMALL = 100
@@ -50,7 +44,12 @@ SMALL = 100
 STANDS_OUT = 0.15
 """By so much the best cosine of an answer lies above the median of the next four, in a small memory."""
 CERTAIN = 0.55
-"""Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same."""
+"""Cosine with `WORDS_COUNT` from which one need not stand out: several texts may say the same; and cosine from which a
+hit is strong, whatever words it lacks."""
+KNOWN = 0.28
+"""The least best cosine of an answer in a memory that is not small."""
+RELIABLE = 0.35
+"""Cosine from which a hit is strong that lacks no word of the question."""
 _OTHERS = 0.08
 """What two texts that have nothing to do with each other are counted as, in a memory of fewer than five."""
 NEAR, NEAR_GROWS = 0.2, 0.02
@@ -91,7 +90,7 @@ def is_answered(found: Findings) -> bool:
     if found.total <= SMALL:
         is_certain = _stands_out_by(first) >= STANDS_OUT or max(map(_nearness, first), default=0.0) >= CERTAIN
         return is_certain and not _names_something_unknown(found)
-    return relevance_of(found) >= FLOOR_OF_LIST
+    return _best_cosine(first) >= KNOWN
 
 
 def is_near(found: Findings) -> bool:
@@ -102,8 +101,11 @@ def is_near(found: Findings) -> bool:
     first = found.items[:JUDGED]
     if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
         return bool(answering(found.items))
-    best = max((item.vector or 0.0 for item in first), default=0.0)
-    return best >= NEAR + NEAR_GROWS * log(max(1, found.total))
+    return _best_cosine(first) >= NEAR + NEAR_GROWS * log(max(1, found.total))
+
+
+def _best_cosine(first: Iterable[Finding]) -> float:
+    return max((item.vector or 0.0 for item in first), default=0.0)
 
 
 def _stands_out_by(first: Sequence[Finding]) -> float:
@@ -180,34 +182,10 @@ def _least_of_strong(best: float) -> float:
     return min(CLEAR, best - GAP - GAP_SHARE * best)
 
 
-def relevance_of(found: Findings) -> float:
-    """Return how likely it is that what was found answers the question, 0 to 1.
-
-    Two logistic regressions tell an answer from what a question about something else finds, and from what is on the
-    topic only. By Bayes' theorem their odds add up. `python -m benchmarks --only unknown` fits both, and
-    docs/benchmarks.md has the calibration curve.
-    """
-    if not found.items:
-        return 0.0
-    features = features_of(found)
-    # Each is the odds of the other class against an answer.
-    against = [exp(-one.added - sum(map(mul, one.weights.values(), features))) for one in (FROM_ELSEWHERE, ON_TOPIC)]
-    return 1 / (1 + fmean(against))
-
-
-def features_of(found: Findings) -> list[float]:
-    """Return the features of a list of hits, in the order of FEATURES; FROM_ELSEWHERE has the first few of them."""
-    first, weights = found.items[:JUDGED], found.weights
-    cosines = [item.vector or 0.0 for item in first] or [0.0]
-    words = [item.keyword or 0.0 for item in first] or [0.0]
-    whole, matched = sum(weights.values()) or 1.0, {word for item in first for word in item.matched}
-    together = sum(weight for word, weight in weights.items() if word in matched) / whole
-    missing = sum(weights.get(word, 0.0) for word in found.missing) / whole
-    return [max(cosines), cosines[0], fmean(cosines), max(words), words[0], together, missing, len(weights) / 10]
-
-
 def name_relevances(items: Sequence[Finding], *, is_known: bool, best: float) -> list[Relevance]:
-    """Return how relevant each of several hits is, in a word.
+    """Return how relevant each of several hits is, in a word: the one everywhere, in replies and on pages.
+
+    Strong is what `is_strong` says and what scores like the best; any other answer is related.
 
     Args:
         is_known: Whether the list they stand in answers the question: a hit of another one is weak.
@@ -217,9 +195,22 @@ def name_relevances(items: Sequence[Finding], *, is_known: bool, best: float) ->
         return ["weak"] * len(items)
     answers = set(map(id, answering(items)))
     return [
-        "weak" if item.score < best and id(item) not in answers else "related" if item.score < best - GAP else "strong"
+        "weak"
+        if item.score < best and id(item) not in answers
+        else "strong"
+        if item.score >= best - GAP and is_strong(item)
+        else "related"
         for item in items
     ]
+
+
+def is_strong(item: Finding) -> bool:
+    """Return whether an answer may be relied on: its first hits are right in nine of ten. Decision 112 has the figures.
+
+    It is very near in meaning; or it is near, and lacks no word of the question.
+    """
+    cosine = item.vector or 0.0
+    return cosine >= CERTAIN or (cosine >= RELIABLE and not item.lacks)
 
 
 def answering(items: Iterable[Finding]) -> list[Finding]:

@@ -28,7 +28,8 @@ class Finding:
 
     `keyword` is the share of the question's words that the passage has, `vector` the cosine of both, `late` how well
     their tokens meet, `support` what its neighbours add, and `of_period` what the question's period adds or takes; None
-    where that is not known. `same` has the ids of facts that are about the same, of which the newest is first.
+    where that is not known. `same` has the ids of facts that are about the same, of which the newest is first. `lacks`:
+    a word of the question is not in it, although one is in something of its group.
     """
 
     kind: str
@@ -46,6 +47,7 @@ class Finding:
     late: float | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
     same: frozenset[str] = frozenset()
+    lacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,11 +115,12 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
             texts = {**texts, **{row[0]: PassageText(*row[1:]) for row in cursor.fetchall()}}
     lexemes = [*enumerate(found.lexemes)]
     matched = {bits: [word for number, word in lexemes if bits >> number & 1] for bits in set(found.has.values())}
+    needed = sum(1 << number for number, word in lexemes if found.words.get(word))
     findings = []
     for one in ranked:
         passage = one.candidate.passage
         if passage in texts:
-            shown = texts[passage]
+            shown, has = texts[passage], found.has.get(passage, 0)
             findings.append(
                 Finding(
                     kind=one.candidate.kind,
@@ -126,7 +129,7 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
                     # Neighbours and periods may lift a score above 1, which means: every word, and the very meaning.
                     score=round(min(1.0, one.score), 4),
                     retrievers=one.fused.retrievers,
-                    matched=[*matched.get(found.has.get(passage, 0), ())],
+                    matched=[*matched.get(has, ())],
                     created_at=EPOCH + timedelta(microseconds=shown.at),
                     project=shown.project,
                     keyword=found.keyword.get(passage),
@@ -136,6 +139,7 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
                     late=one.late,
                     parts=one.fused.parts,
                     same=one.same,
+                    lacks=bool(needed & ~has),
                 )
             )
     return findings

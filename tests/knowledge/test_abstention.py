@@ -194,6 +194,21 @@ def test_each_hit_says_in_a_word_how_relevant_it_is():
         assert {hit["relevance"] for hit in unanswered} <= {"weak"}, name
 
 
+@BUILTIN
+def test_a_near_hit_that_lacks_a_word_of_the_question_is_related_and_not_strong():
+    actor = make_actor()
+    for fact in ("Kubernetes runs on Talos, three control planes, eleven workers in Rennes.", "Logs are kept 21 days."):
+        make_fact(actor, fact)
+    embed_pending()
+
+    lacking = "what version of Kubernetes do we run"
+    complete = "on what does Kubernetes run"
+
+    for name in ("memory_semantic_search", "memory_recall"):
+        assert _structured(name, actor, lacking)[0]["relevance"] == "related", name
+        assert _structured(name, actor, complete)[0]["relevance"] == "strong", name
+
+
 def _structured(name, actor, query):
     return perform(CATALOGUE[name], actor, {"query": query}, transport="rest").to_data()["items"]
 
