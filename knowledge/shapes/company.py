@@ -8,8 +8,8 @@ from pydantic import AliasChoices, Field
 
 from bigmind.core.private_row_numbers import NumberText
 from bigmind.database.pagination import ListShape
-from knowledge.argument_types import Relevance
 from knowledge.shapes.base import Shape, SharedShape
+from knowledge.shapes.entries import EntryHitShape, EntryHitsShape
 
 
 def _person(*names: str) -> Any:
@@ -58,26 +58,16 @@ class CompanyEntriesShape(ListShape[CompanyEntryShape]):
     """A page of company entries."""
 
 
-class CompanyHitShape(Shape):
+class CompanyHitShape(EntryHitShape):
     """A matching company entry, and why."""
 
-    entry: CompanyEntryShape
-    score: float
-    excerpt: str
-    matched: list[str]
-    arms: list[str]
-    relevance: Relevance
+    entry: CompanyEntryShape  # type: ignore[assignment]
 
 
-class CompanyHitsShape(Shape):
+class CompanyHitsShape(EntryHitsShape):
     """Matching company entries, best first."""
 
-    items: list[CompanyHitShape]
-    total: int
-    fallback: bool = Field(description="True: by words alone, because the embedder is down.")
-    notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    weak: bool = Field(description="True: nothing approved matches the question. These are the closest.")
-    did_you_mean: list[str] = Field(description="If nothing matches: similar words of these.")
+    items: list[CompanyHitShape]  # type: ignore[assignment]
 
 
 class FeedbackShape(Shape):

@@ -82,7 +82,7 @@ class EntryHitsShape(Shape):
     fallback: bool = Field(description="True: by words alone, because the embedder is down.")
     did_you_mean: list[str] = Field(description="If nothing matches: similar tags and words that exist.")
     notice: str = Field(default="", description="What could not be searched by meaning, and why; empty: all was.")
-    weak: bool = Field(description="True: nothing stored matches the question. These are the closest.")
+    weak: bool = Field(description="True: nothing of it matches the question. These are the closest.")
 
     @property
     def left(self) -> int:
