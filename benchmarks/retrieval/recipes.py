@@ -1,7 +1,7 @@
 """The recipes that are compared: what each finds for a question, as documents, the best first."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from knowledge.search.findings import Findings
 from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search
 from knowledge.search.indexes import scopes_of
+from knowledge.search.question_tense import find_past
 from knowledge.search.ranking import RERANKED, compare_tokens, read_known
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
@@ -66,7 +67,7 @@ class Bench:
         """The question as the product reads it, and what its two arms say of all that either found."""
         if query not in self.arms:
             with transaction.atomic():
-                asked = question.understand(query, owner=self.memory.user)
+                asked = replace(question.understand(query, owner=self.memory.user), period=find_past(query))
                 filters = Filters(Kind.values)
                 scopes = scopes_of(self.memory.user, filters.kinds)
                 asked, [found], _ = find_candidates(asked, filters, scopes)

@@ -71,11 +71,10 @@ def words_of(text: str) -> set[str]:
     return pairs.union(map(_stem, words))
 
 
-@lru_cache(maxsize=2048)
 def tells_to(text: str) -> int:
     """Return how much a text reads like an instruction: 2 like one that always holds, 0 like a taste, 1 between."""
     words = [found[0].casefold() for found in islice(WORD.finditer(text), WORDS_READ)]
-    if not DIRECTIVES.isdisjoint(words) or any(sign in text for sign in DIRECTIVE_SIGNS):
+    if not DIRECTIVES.isdisjoint(words) or any(map(text.__contains__, DIRECTIVE_SIGNS)):
         return 2
     if not TASTES.isdisjoint(words[:3]):
         return 0

@@ -4,6 +4,7 @@ The search for what was true then includes what was replaced since. Words are co
 longer than its text is long.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
@@ -65,11 +66,12 @@ def find_then(actor: Actor, query: str) -> Period | None:
     Whatever day, month or year stands in a question, it asks about the past only with “as of”, in a past tense with a
     date or a dated event, or for what was so before.
     """
+    query = unicodedata.normalize("NFKC", query)
     words = words_of(query)
     is_past = is_past_tense(words)
     if (is_past or _is_dated_label(words)) and (around := _beside(actor, query)) is not None:
         return around
-    if (past := find_past(query)) is not None:
+    if (past := find_past(query, words)) is not None:
         return past
     return Period(_BEGINNING, timezone.now()) if asks_for_former(words) or asks_for_history(words) else None
 

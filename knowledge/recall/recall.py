@@ -4,7 +4,7 @@ Nothing that was found is hidden. How sure recall is decides how many lines foll
 an answer, “Nothing certain; nearest:”, or “Nothing is stored yet.”
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 from typing import Literal
@@ -105,15 +105,8 @@ def recall(
     everything = join_groups(found)
     is_known = is_answered(everything)
     was_asked = not (is_narrowed or is_known or episodes) and has_asked(actor, query)
-    ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
-    second = next_steps(replace(everything, items=everything.items[:limit]))
-    known = {id(one) for one in ordered}
-    ordered += [one for one in second if id(one) not in known]
-    first = episodes.hits if episodes else []
-    others = _each_once(ordered, {(hit.kind, hit.id) for hit in first})
-    if not (is_known or style == "detailed"):
-        others = others[:NEAREST] + [one for one in others[NEAREST:] if one[0] in second]
-    best = best_score(ordered)
+    is_whole, first = style == "detailed", episodes.hits if episodes else []
+    others, best = _choose(found, everything, first, project, limit, is_known=is_known, is_whole=is_whole)
     # What is not shown is counted, and not read.
     shown = hits_of([one for one, *_ in others[:limit]], actor, things, is_known=is_known, best=best)
     alike = {(one.kind, one.source_id): len(same) for one, *same in others if same}
@@ -130,7 +123,6 @@ def recall(
         as_of=say_period(then) if then and not episodes else "",
     )
     # All of them are left at first: the line that says so has to fit as well.
-    is_whole = style == "detailed"
     short = [hit if is_whole or len(hit.excerpt) <= CONCISE_CHARS else _shorten(hit) for hit in hits[:limit]]
     full = replace(empty, items=short, left=total)
     fitting = fit_hits(full, max_tokens, template="recall.md", hit_template=_HIT_TEMPLATES[style])
@@ -149,6 +141,30 @@ def recall(
     )
     lines = [line for _, line in fitting]
     return send(actor, reply, lines, None if is_narrowed or episodes else question, template="recall.md")
+
+
+def _choose(
+    found: list[Findings],
+    everything: Findings,
+    first: Sequence[Hit],
+    project: str,
+    limit: int,
+    *,
+    is_known: bool,
+    is_whole: bool,
+) -> tuple[list[list[Finding]], float]:
+    """Return what follows the first hits, each with those that have the same words, and the best score of all.
+
+    Where nothing is certain, only the nearest follow, unless all is shown; and always a second step of the question.
+    """
+    ordered = take_turns(found, project) if is_known else nearest(everything.items, project)
+    second = {id(one): one for one in next_steps(replace(everything, items=everything.items[:limit]))}
+    known = set(map(id, ordered))
+    ordered += [one for key, one in second.items() if key not in known]
+    others = _each_once(ordered, {(hit.kind, hit.id) for hit in first})
+    if not (is_known or is_whole):
+        others = others[:NEAREST] + [one for one in others[NEAREST:] if id(one[0]) in second]
+    return others, best_score(ordered)
 
 
 def _each_once(found: Iterable[Finding], known: Collection[tuple[str, str]]) -> list[list[Finding]]:

@@ -143,8 +143,8 @@ def count_strong(found: Findings, statements: Collection[str]) -> int:
         return len(items)
     least = _least_of_strong(best_score(items))
     strong = next((number for number, item in enumerate(items) if item.score < least), len(items))
-    second = next_steps(found)
-    return max([strong, *(number for number, item in enumerate(items, start=1) if item in second)])
+    second = set(map(id, next_steps(found)))
+    return max([strong, *(number for number, item in enumerate(items, start=1) if id(item) in second)])
 
 
 def next_steps(found: Findings) -> list[Finding]:

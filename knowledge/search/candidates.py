@@ -17,6 +17,7 @@ from knowledge.search.retrievers import (
     KeywordCandidates,
     OtherScores,
     Unit,
+    Units,
     compare_meaning,
     match_words,
     merge_candidates,
@@ -86,10 +87,11 @@ def find_candidates(
         terms_of(words, question.synonyms),
         vector,
         space,
+        question.searched,
+        filters.roughly(question.searched),
         without_words=compared - has.keys(),
         without_distance=has.keys() - compared,
         scopes=scopes,
-        searched=filters.roughly(scopes),
     )
     return question, [_combine(question, words, *one, other) for one in zip(matches, near, strict=True)], took
 
@@ -125,7 +127,7 @@ def _combine(
 
 
 def _match_words(
-    question: SearchQuestion, words: Sequence[str], units: Sequence[Unit], groups: range
+    question: SearchQuestion, words: Sequence[str], units: Units, groups: range
 ) -> tuple[SearchQuestion, list[Matches]]:
     """Run the keyword retriever, once more when a word is corrected; the question comes back with the correction."""
     matched = match_words(words, units, synonyms=question.synonyms)
@@ -148,15 +150,15 @@ def _match_words(
 
 
 def _compare_meaning(
-    question: SearchQuestion, vector: HalfVector, space: EmbeddingSpace, units: Sequence[Unit], groups: range
+    question: SearchQuestion, vector: HalfVector, space: EmbeddingSpace, units: Units, groups: range
 ) -> list[dict[int, Candidate]]:
     """Run the vector retriever, and once more among what was said in the period of the question."""
     near = _of_groups(units, compare_meaning(vector, space, units), groups)
     if question.period:
         # The nearest of all times may have none of the period. Compared exactly, since an index with a filter behind it
         # returns fewer than asked for.
-        within = [replace(one, few=True, filters=replace(one.filters, said_in=question.period)) for one in units]
-        for group, compared in enumerate(_of_groups(units, compare_meaning(vector, space, within), groups)):
+        timed = [replace(one, few=True, filters=replace(one.filters, said_in=question.period)) for one in units]
+        for group, compared in enumerate(_of_groups(units, compare_meaning(vector, space, Units(timed)), groups)):
             near[group] |= compared
     return near
 

@@ -88,10 +88,9 @@ class Filters:
             branches.append(common + Sql("passage.kind = %s", (kind,)) + chosen)
         return branches
 
-    def roughly(self, scopes: Collection[Scope]) -> Sql:
+    def roughly(self, searched: Sql) -> Sql:
         """Return the condition on `passage` for a rough count of what is searched: owners, kinds and project."""
-        condition = of_scopes("passage", scopes)
-        condition += Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))
+        condition = searched + Sql("passage.kind = ANY(%s)", ([str(kind) for kind in self.kinds],))
         return condition + Sql("passage.project = %s", (self.project,)) if self.project else condition
 
     def one_by_one(self) -> Sql:

@@ -20,6 +20,7 @@ from knowledge.search.filters import Filters, Sql
 from knowledge.search.findings import Findings, read_findings
 from knowledge.search.indexes import INDEXES, scopes_of
 from knowledge.search.question import SearchQuestion, understand
+from knowledge.search.question_tense import find_past
 from knowledge.search.ranking import RERANKED, Ranked, Texts, rank
 from knowledge.search.reranker import rerank
 from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune
@@ -100,17 +101,23 @@ def _short_queries() -> Iterator[dict[str, float]]:
 
 @contextmanager
 def _rank_question(
-    query: str, owner: User, filters: Filters, **asked: Any
+    query: str,
+    owner: User,
+    filters: Filters,
+    *,
+    synonyms: Synonyms | None = None,
+    asked_at: datetime | None = None,
 ) -> Iterator[tuple[SearchQuestion, list[_RankedThings], Texts]]:
     """Yield a question as it was corrected, what it finds in each group, and what the best passages say."""
     started = perf_counter()
-    question = understand(query, owner=owner, **asked)
+    question = understand(query, owner=owner, synonyms=synonyms)
     embedding = perf_counter() - started
     with _short_queries() as indexes:
         scopes = scopes_of(owner, filters.kinds, indexes)
         started = perf_counter()
-        # What `as_of` or an event says goes before the days that the words name.
-        question = replace(question, period=filters.then or question.period)
+        # What `as_of` or an event says goes before the days that the words name, for which recall has looked.
+        period = filters.then or (None if filters.groups else find_past(question.text, now=asked_at))
+        question = replace(question, period=period)
         question, groups, keyword = find_candidates(question, filters, scopes)
         answered = perf_counter()
         ranked, texts = rank(groups, question, owner)
@@ -138,7 +145,7 @@ def _search_alone(
     with _rank_question(query, owner, filters, **asked) as (question, rankings, texts):
         # Counting costs a statement, and only the notice about missing vectors says the number.
         waiting = rankings[0].found.waiting
-        searched = _count_passages(filters.roughly(question.scopes)) if waiting else 0
+        searched = _count_passages(filters.roughly(question.searched)) if waiting else 0
         terms = {word: alternatives(word, question.synonyms) for word in question.lexemes}
         milliseconds = {step: round(seconds * 1000, 2) for step, seconds in rankings[0].seconds.items()}
         answers = []

@@ -3,7 +3,6 @@
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import cached_property
 from uuid import UUID
 
@@ -24,7 +23,6 @@ from knowledge.embeddings.retry import embed_query
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Sql, of_scopes
 from knowledge.search.indexes import Scope
-from knowledge.search.question_tense import find_past
 from knowledge.search.retrievers import read_words
 from knowledge.search.synonyms import Synonyms
 
@@ -55,10 +53,8 @@ class SearchQuestion:
         return of_scopes("passage", self.scopes)
 
 
-def understand(
-    query: str, *, owner: User, synonyms: Synonyms | None = None, asked_at: datetime | None = None
-) -> SearchQuestion:
-    """Return a question with its words, its vector and the period it speaks of; `search` says what the others are."""
+def understand(query: str, *, owner: User, synonyms: Synonyms | None = None) -> SearchQuestion:
+    """Return a question with its words and its vector; `search` says what synonyms are."""
     query, spaces, reason = unicodedata.normalize("NFKC", query), list[str](), ""
     try:
         spaces = spaces_of(provider())
@@ -69,7 +65,6 @@ def understand(
         read.lexemes,
         synonyms={**read.forms, **(synonyms or {})},
         text=query,
-        period=find_past(query, now=asked_at),
         owner=owner.pk,
     )
     try:

@@ -76,12 +76,13 @@ def words_of(text: str) -> list[str]:
     return [word.casefold() for word in WORD.findall(text[:_READ_CHARS])]
 
 
-def find_past(query: str, *, now: datetime | None = None) -> Period | None:
+def find_past(query: str, words: Sequence[str] = (), *, now: datetime | None = None) -> Period | None:
     """Return the period of the past that a question asks about, or None: it asks for what holds.
 
-    It asks about the past if it says “as of” or “Stand”, or names a period in a past tense.
+    It asks about the past if it says “as of” or “Stand”, or names a period in a past tense. `words` are its own, where
+    they are known.
     """
-    words = words_of(query)
+    words = words or words_of(query)
     moment = now or timezone.now()
     if (stated := _read_stated(words, moment)) is not None:
         return stated if stated.end <= moment else None

@@ -4,6 +4,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, filterfalse
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -219,10 +220,19 @@ class Unit:
     group: int = 0
     few: bool = False
 
-    @property
-    def is_read_whole(self) -> bool:
-        """Whether each of its passages is compared: no index orders them."""
-        return self.few or not self.scope.indexed
+
+class Units(tuple[Unit, ...]):
+    """Units that are searched together."""
+
+    @cached_property
+    def whole(self) -> list[int]:
+        """The numbers of those of which each passage is compared: no index orders them."""
+        return [number for number, unit in enumerate(self) if unit.few or not unit.scope.indexed]
+
+    @cached_property
+    def branches(self) -> "list[_Branch]":
+        """The conditions that find what these have: both retrievers ask by them."""
+        return _branches([self[number] for number in self.whole])
 
 
 _BETWEEN = "\0"
@@ -238,7 +248,7 @@ class KeywordCandidates(NamedTuple):
     counts: list[float]
 
 
-def units_of(filters: Filters, scopes: Sequence[Scope]) -> list[Unit]:
+def units_of(filters: Filters, scopes: Sequence[Scope]) -> Units:
     """Return the units of a search: each group in each scope that has any of its kinds."""
     units = []
     for group, kinds in enumerate(filters.groups or [filters.kinds]):
@@ -246,12 +256,10 @@ def units_of(filters: Filters, scopes: Sequence[Scope]) -> list[Unit]:
             if of_scope := [*(filterfalse if scope.owner else filter)(is_shared, kinds)]:
                 narrowed = replace(filters, kinds=of_scope, groups=())
                 units.append(Unit(scope, narrowed, group, few=bool(scope.indexed) and narrowed.leave_few(scope)))
-    return units
+    return Units(units)
 
 
-def match_words(
-    words: Sequence[str], units: Sequence[Unit], *, synonyms: Synonyms | None = None
-) -> list[KeywordCandidates]:
+def match_words(words: Sequence[str], units: Units, *, synonyms: Synonyms | None = None) -> list[KeywordCandidates]:
     """Return for each unit the passages with any of these words, ranked by all of them. A synonym counts as the word.
 
     Args:
@@ -260,10 +268,8 @@ def match_words(
     if not words:
         return [KeywordCandidates([], []) for _ in units]
     terms, found = terms_of(words, synonyms), dict[int, KeywordCandidates]()
-    whole = [number for number, unit in enumerate(units) if unit.is_read_whole]
-    if whole:
-        branches = _branches([units[number] for number in whole])
-        read = _read_candidates(_rank_by_words(terms, words, branches, units=len(whole)), len(whole))
+    if whole := units.whole:
+        read = _read_candidates(_rank_by_words(terms, words, units.branches, units=len(whole)), len(whole))
         found |= zip(whole, read, strict=True)
     for number, unit in enumerate(units):
         if number not in found:
@@ -276,7 +282,7 @@ def match_words(
     return [found[number] for number in range(len(units))]
 
 
-def compare_meaning(vector: HalfVector, space: EmbeddingSpace, units: Sequence[Unit]) -> list[list[Candidate]]:
+def compare_meaning(vector: HalfVector, space: EmbeddingSpace, units: Units) -> list[list[Candidate]]:
     """Return for each unit the passages whose vectors are nearest."""
     found = dict[int, list[Candidate]]()
     for number, unit in enumerate(units):
@@ -286,7 +292,7 @@ def compare_meaning(vector: HalfVector, space: EmbeddingSpace, units: Sequence[U
                 near = _read_rows(_nearest(vector, space, unit.scope, narrowed))
             if len(near) >= CANDIDATES:
                 found[number] = _take_best(near)
-        elif not unit.is_read_whole:
+        elif number not in units.whole:
             near = _read_rows(_nearest_of_all(vector, space, unit))
             if len(near) >= CANDIDATES:
                 found[number] = _take_best(near)
@@ -296,7 +302,7 @@ def compare_meaning(vector: HalfVector, space: EmbeddingSpace, units: Sequence[U
     if whole:
         for number in whole:
             found[number] = []
-        branches = _branches([units[number] for number in whole])
+        branches = units.branches if whole == units.whole else _branches([units[number] for number in whole])
         for one in _read_rows(_compare_vectors(vector, space, branches, len(whole))):
             found[whole[one.unit]].append(one)
     return [found[number] for number in range(len(units))]
@@ -306,14 +312,14 @@ def retrieve_by_words(
     words: Sequence[str], filters: Filters, scope: Scope, *, few: bool, synonyms: Synonyms | None = None
 ) -> KeywordCandidates:
     """Return the passages of a scope with any of these words, ranked by all of them: `match_words` for one unit."""
-    return match_words(words, [Unit(scope, filters, few=few)], synonyms=synonyms)[0]
+    return match_words(words, Units([Unit(scope, filters, few=few)]), synonyms=synonyms)[0]
 
 
 def retrieve_by_meaning(
     vector: HalfVector, space: EmbeddingSpace, filters: Filters, scope: Scope, *, few: bool
 ) -> list[Candidate]:
     """Return the passages of a scope whose vectors are nearest: `compare_meaning` for one unit."""
-    return compare_meaning(vector, space, [Unit(scope, filters, few=few)])[0]
+    return compare_meaning(vector, space, Units([Unit(scope, filters, few=few)]))[0]
 
 
 class OtherScores(NamedTuple):
@@ -328,23 +334,25 @@ def score_by_other_retriever(
     terms: Mapping[str, str],
     vector: HalfVector,
     space: EmbeddingSpace,
+    of_passages: Sql,
+    searched: Sql,
     *,
     without_words: Collection[int],
     without_distance: Collection[int],
     scopes: Collection[Scope],
-    searched: Sql,
 ) -> OtherScores:
     """Return the words and the similarities of passages that only the other retriever found, in one query.
 
     Passages without a vector have no similarity.
 
     Args:
+        of_passages: The condition that a passage is of one of the scopes.
+        searched: The condition on `passage` of all that is searched, for counting what waits for a vector.
         without_words: Passages that only the vector retriever found.
         without_distance: Passages that only the keyword retriever found.
         scopes: Those that all of them belong to.
-        searched: The condition on `passage` of all that is searched, for counting what waits for a vector.
     """
-    of_passages, of_vectors = of_scopes("passage", scopes), of_scopes("vector", scopes)
+    of_vectors = of_scopes("vector", scopes)
     waiting = _WAITING.format(of_vectors=of_vectors.text, condition=searched.text, limit=MOST_COUNTED)
     bits = _bits(terms)
     text = _OTHER_RETRIEVER.format(bits=bits, of_passages=of_passages.text, of_vectors=of_vectors.text, waiting=waiting)
