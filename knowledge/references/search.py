@@ -184,7 +184,8 @@ def _by_words_and_meaning(
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
     ranked = _rank_by_fields(query, found, eligible, synonyms)
     is_known = is_answered(found) or any(one.fields.covered >= ALL_WORDS for one in ranked)
-    if not (named or is_known):
+    # While texts wait for their vectors, nobody knows that there is no answer: then the nearest are shown as weak.
+    if not (named or is_known or (found.notice and ranked)):
         note_sent(Sent(actor, question=QuestionRecord(query, None, found)))
         return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason, found.notice)
     hits = [_hit_of(match) for match in named]

@@ -459,3 +459,13 @@ def test_an_imported_item_is_named_by_its_title(actor):
 
     assert get_api_endpoint(actor, path="/api/v1/teams").found
     assert get_command(actor, command="crm teams get").reference.name == "crm teams get"
+
+
+def test_while_texts_wait_for_their_vectors_the_nearest_are_shown_as_weak():
+    actor = make_actor()
+    reference = make_reference(kind="guide", key="on-call", title="List users on call", content="Of one schedule.")
+
+    hits = search_knowledge(actor, query="who has to work tonight in the schedule of Zanzibar")
+
+    assert [(hit.reference, hit.relevance) for hit in hits.items] == [(reference, "weak")]
+    assert hits.notice
