@@ -279,3 +279,10 @@ def test_the_value_before_is_shown_with_what_took_its_place_when_asked_for(actor
 )
 def test_words_that_may_name_a_time_are_no_journey(text):
     assert find_then(make_actor(), text) is None
+
+
+def test_a_question_in_full_width_letters_asks_about_the_same_past():
+    then = find_then(make_actor(), "As of 2024, who pays grants?")
+
+    assert then is not None
+    assert find_then(make_actor(), "Ａｓ ｏｆ ２０２４, who pays grants?") == then
