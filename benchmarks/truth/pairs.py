@@ -5,8 +5,11 @@ from one template.
 """
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -60,6 +63,19 @@ def _half_of(text: str) -> str:
 def read_ordinary_facts() -> list[list[str]]:
     """Return what two people store in the order of their days."""
     return [part.strip().splitlines() for part in (FOLDER / "ordinary.txt").read_text().split("\n\n")]
+
+
+def read_days() -> Iterator[tuple[str, list[str], set[tuple[int, int]]]]:
+    """Yield what the people of a company wrote on a day, each written as a whole without a look at the comparison.
+
+    With the name of the day: its texts, and which of them contradict each other, the later place first.
+    """
+    with (FOLDER / "days.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    for day, of_day in groupby(rows, itemgetter("day")):
+        texts = list(of_day)
+        against = {(int(row["number"]), int(other)) for row in texts for other in row["contradicts"].split()}
+        yield day, [row["text"] for row in texts], against
 
 
 def entries_from_one_template(number: int = 150) -> list[str]:

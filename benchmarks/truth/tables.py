@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import median
 from time import perf_counter
 
@@ -12,6 +13,7 @@ from benchmarks.truth.pairs import (
     PARTS,
     Pair,
     entries_from_one_template,
+    read_days,
     read_ordinary_facts,
     read_pairs,
 )
@@ -19,6 +21,7 @@ from knowledge.context.sessions import start_session
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import erase_fact, store_fact
 from knowledge.models import CompanyEntry, Fact, Passage, Recall
+from knowledge.truth.contradictions import contradictions
 from knowledge.truth.near_duplicates import Similar, read_comparison
 
 
@@ -45,6 +48,8 @@ def measure() -> list[str]:
         *_by_sort(told),
         "",
         *_ordinary(),
+        "",
+        *_days(),
         "",
         f"A store takes {milliseconds:.0f} ms (median of {len(told)}); a worker compares by meaning afterwards.",
     ]
@@ -91,6 +96,20 @@ def _ordinary() -> list[str]:
         f"Of {stored} ordinary facts of two people, stored in order, {alarms} are said to contradict an older one "
         f"({100 * alarms / stored:.1f} of 100); of {len(found)} texts written from one template, {sum(found)}."
     ]
+
+
+def _days() -> list[str]:
+    """Return what the comparison alone notices among all texts of a company's day."""
+    lines = [
+        "| day of a company | texts | contradicting | shown | other pairs | false alarms |",
+        "|---|---|---|---|---|---|",
+    ]
+    for day, texts, against in read_days():
+        pairs = list(combinations(range(len(texts)), 2))
+        shown = {(new, old) for old, new in pairs if contradictions(texts[new], texts[old])}
+        counts = len(texts), len(against), len(shown & against), len(pairs) - len(against), len(shown - against)
+        lines.append(f"| {day} | {' | '.join(map(str, counts))} |")
+    return lines
 
 
 def _is_alarmed(actor: Actor, text: str) -> bool:

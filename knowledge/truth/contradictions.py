@@ -471,7 +471,7 @@ def _lets_others(pair: _Pair) -> bool:
         is_for_all = other.has(said.EVERYONE) or any(
             one in said.OPEN and following in said.FOR for one, following in pairwise(other.plain)
         )
-        if mine and is_for_all and len(theirs) <= 2 and not _is_restricting(other):
+        if mine and is_for_all and len(theirs) <= 2:
             return True
         is_for_more = other.has(said.ALSO | said.ADDING) and bool(theirs)
         is_by_others = bool(mine and theirs) and pair.common >= 2 and (
@@ -485,14 +485,10 @@ def _lets_others(pair: _Pair) -> bool:
 
 
 def _acts(clause: Clause, own: set[str], shared: set[str]) -> bool:
-    """Whether one of a statement's own words names who acts: it precedes the act, or follows “by”."""
+    """Whether one of a statement's own words names who acts: it precedes the act."""
     places = [at for word, at in clause.content.items() if word in own]
     last = max(at for word, at in clause.content.items() if word in shared)
-    return min(places) < last or any(clause.plain[at - 1] == "by" for at in places if at)
-
-
-def _is_restricting(clause: Clause) -> bool:
-    return clause.has(said.UNLESS)
+    return min(places) < last
 
 
 def _stand_together(clause: Clause, words: set[str]) -> bool:
@@ -585,7 +581,7 @@ def _holds_one(clause: Clause, value: set[str]) -> bool:
     first = min(clause.content[word] for word in value)
     before = clause.plain[max(0, first - 3) : first]
     verbs = {stem(word) for word in clause.plain[:first]} & _HOLDING
-    return bool(verbs) and (not _PLACES.isdisjoint(before) or bool(set(before) & said.HOLDING))
+    return bool(verbs) and not _PLACES.isdisjoint(before)
 
 
 def _is_swapped(pair: _Pair) -> bool:
@@ -601,7 +597,7 @@ def _is_changed(pair: _Pair) -> bool:
     says = any(clause.has(said.CHANGED) for clause in pair.clauses)
     here, there = pair.clauses
     is_same = here.subject <= there.content.keys() and there.subject <= here.content.keys()
-    return says and is_same and len(pair.shared) >= 2 and all(pair.own) and pair.forces[0] == pair.forces[1]
+    return says and is_same and len(pair.shared) >= 2 and all(pair.own)
 
 
 def _is_free_choice(pair: _Pair) -> bool:
@@ -610,7 +606,7 @@ def _is_free_choice(pair: _Pair) -> bool:
         is_free = _force(free) == "may" and free.has(
             said.word_set("own freely whatever any frei eigenen propre propio")
         )
-        if is_free and _force(bound) == "must" and len(pair.shared) >= 2 and free.subject <= bound.content.keys():
+        if is_free and _force(bound) == "must" and len(pair.shared) >= 2:
             return True
     return False
 
