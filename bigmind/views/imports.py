@@ -191,13 +191,19 @@ _IMPORTS = {
 }
 
 
+def _actor_on(request: HttpRequest, page: str) -> Actor:
+    """Return who asks, if they may import what this page imports."""
+    actor = actor_of(request)
+    if page == "docs-import":
+        require_documentarian(actor)
+    return actor
+
+
 @own_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def importing(request: HttpRequest, page: str) -> HttpResponse:
     """Ask for a file and rehearse its import: nothing is stored before that is confirmed."""
-    actor, own = actor_of(request), _IMPORTS[page]
-    if page == "docs-import":
-        require_documentarian(actor)
+    actor, own = _actor_on(request, page), _IMPORTS[page]
     form = own.form(request.POST, request.FILES) if request.method == "POST" else own.form()
     report, _done = form.attempt(lambda choices: own.bring_in(actor, choices, dry_run=True)) or (None, {})
     token = _keep(request, page, form.cleaned_data) if report else ""
@@ -212,7 +218,7 @@ def importing(request: HttpRequest, page: str) -> HttpResponse:
 @require_POST
 def import_confirmed(request: HttpRequest, page: str) -> HttpResponse:
     """Import the file that was rehearsed."""
-    actor, own = actor_of(request), _IMPORTS[page]
+    actor, own = _actor_on(request, page), _IMPORTS[page]
     kept = _upload_session(request)
     if (kept.get("user"), kept.get("page")) != (str(actor.user.pk), page):
         messages.error(request, _("That document is no longer kept here. Choose the file again."))
@@ -242,11 +248,12 @@ def import_confirmed(request: HttpRequest, page: str) -> HttpResponse:
 @require_POST
 def take_back(request: HttpRequest, page: str) -> HttpResponse:
     """Take back what the last import of this browser brought."""
+    actor = _actor_on(request, page)
     done = (request.session.pop(_DONE, None) or {}).get(page)
     if not done:
         messages.error(request, _("There is no import to take back."))
         return redirect(page)
-    _IMPORTS[page].take_back(actor_of(request), done)
+    _IMPORTS[page].take_back(actor, done)
     tell(request, _("Taken back: what the import added is gone."))
     return redirect(page)
 

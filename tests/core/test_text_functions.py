@@ -40,7 +40,12 @@ EXCUSED = {
         *("knowledge.exposures.sent_lines.keep_texts", "knowledge.truth.fact_succession.replace_facts"),
         *("knowledge.context.sessions.keep_as_told", "knowledge.exposures.context_receipts.keep_recalled"),
         *("knowledge.conversation.chunks.add_chunk", "knowledge.kb.entry_sources.entries_from"),
-        "knowledge.transfer.foreign_imports.move_in",
+        *("knowledge.transfer.foreign_imports.move_in", "knowledge.transfer.foreign_imports.importer_of"),
+        *("curation.services.foreign_imports.import_own_document", "knowledge.references.imports.import_generated"),
+        *(
+            "knowledge.references.readers.registry.read_uploaded",
+            "knowledge.references.readers.registry.require_drafts",
+        ),
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.import_export.read_uploaded_maps"),
         "knowledge.transfer.readers.uploads.read_upload",
     ),
