@@ -47,7 +47,7 @@ EXCUSED = {
             "knowledge.references.readers.registry.require_drafts",
         ),
         *("curation.services.foreign_imports.import_reading", "knowledge.app_maps.import_export.read_uploaded_maps"),
-        "knowledge.transfer.readers.uploads.read_upload",
+        *("knowledge.transfer.readers.uploads.read_upload", "knowledge.references.imports.take_back_import"),
     ),
     "runs on the machine of whoever gives the command, with what is theirs": (
         *("accounts.connecting.hook_program.post", "accounts.connecting.hook_program.write_private"),
