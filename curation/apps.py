@@ -12,6 +12,6 @@ class CurationConfig(AppConfig):
     def ready(self) -> None:
         """Have the names of users who are deleted taken from the history."""
         from accounts.people.user_deletion import on_user_deletion
-        from curation.services.names_of_deleted_users import take_names_of
+        from curation.services.anonymising_deleted_users import take_names_of
 
         on_user_deletion(take_names_of)

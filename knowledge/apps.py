@@ -15,7 +15,7 @@ class KnowledgeConfig(AppConfig):
         from bigmind.core.handles import take_handles
         from bigmind.web.components import show_kinds_as
         from knowledge.kinds import KINDS
-        from knowledge.people.texts_of_deleted_users import forget_texts_of
+        from knowledge.people.forgetting_deleted_users import forget_texts_of
 
         on_user_deletion(forget_texts_of)
         name_in_previews([*(row.model.__name__ for row in KINDS.values() if row.own), "Summary", "Conversation"])

@@ -35,7 +35,7 @@ from bigmind.text.hygiene import (
     split_to_bytes,
 )
 from bigmind.text.key_text import is_well_formed
-from bigmind.text.period_words import meanings_of
+from bigmind.text.period_vocabulary import meanings_of
 from bigmind.text.periods import find_period, find_period_and_words, read_period
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from bigmind.toolsets import parse_toolsets

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from django.utils import timezone
 
 from bigmind.text.hygiene import without_accents
-from bigmind.text.period_words import DAYS, MONTHS, WORDS, meanings_of, read_words
+from bigmind.text.period_vocabulary import DAYS, MONTHS, WORDS, meanings_of, read_words
 from bigmind.text.words import WORD
 
 

@@ -21,7 +21,7 @@ from knowledge.transfer.foreign_imports import (
     report_of,
 )
 from knowledge.transfer.import_receipts import MovedIn
-from knowledge.transfer.imports import import_document
+from knowledge.transfer.own_imports import import_document
 from knowledge.transfer.readers.formats import AUTO, ImportFormat, format_of, read
 from knowledge.transfer.readers.memory_drafts import DRAFTS, CompanyDraft, Reading
 from knowledge.transfer.readers.own_documents import is_own_document, read_document

@@ -14,8 +14,8 @@ from bigmind.database.rls import rls_bypass
 from bigmind.web.forms import OperationForm
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
+from curation.decisions.company_trigger_levels import set_trigger_level
 from curation.decisions.entry_details import CompanyEntryDetail, assign_owner, comment, get_company_entry
-from curation.decisions.trigger_levels import set_trigger_level
 from curation.decisions.who_may_decide import may_decide
 from curation.notifications.notices import mark_read
 from curation.proposals.briefing import COMPLAINTS_SHOWN

@@ -24,7 +24,7 @@ from curation.models import Action, Review
 from curation.templatetags.curation import past
 from knowledge.exposures.exposures import count_verdicts
 from knowledge.kinds import KINDS
-from knowledge.memory.trigger_counts import count_firings_by_level
+from knowledge.memory.who_sees_firings import count_firings_by_level
 from knowledge.models import CompanyEntry, Feedback, Kind, Serving, TriggerLevel
 from knowledge.models.feedback import COMPLAINTS
 

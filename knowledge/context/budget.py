@@ -1,6 +1,6 @@
 """The budget of a context: its tokens in all, and the share of each of its parts.
 
-`context_lines.py` chooses the lines that fit.
+`lines.py` chooses the lines that fit.
 """
 
 from typing import NamedTuple

@@ -10,7 +10,7 @@ from zipfile import BadZipFile
 from threadpoolctl import threadpool_limits
 
 from bigmind.core.load_once import load_once
-from bigmind.core.packaged_data import read_unpacked
+from bigmind.core.unpacked_files import read_unpacked
 from knowledge.embeddings.minilm import BUILT_IN
 from knowledge.embeddings.providers import EmbedderBroken, Vectors, check_vectors
 

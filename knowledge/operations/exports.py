@@ -2,7 +2,7 @@
 
 from bigmind.core.operations import Operation
 from bigmind.core.reply_shapes import reply_of
-from knowledge.transfer import exports, imports, program_formats
+from knowledge.transfer import exports, own_imports, program_formats
 
 OPERATIONS = (
     Operation(
@@ -18,8 +18,8 @@ OPERATIONS = (
     Operation(
         name="memory_import",
         title="Import a memory",
-        call=imports.import_memory,
-        shape=reply_of(imports.Imported),
+        call=own_imports.import_memory,
+        shape=reply_of(own_imports.Imported),
         route="POST import/",
         toolset="admin",
         idempotent=True,

@@ -12,11 +12,11 @@ with 0, it would rank below whatever is nearest; scored by its words alone, a co
 would rank above everything that has them.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from statistics import median
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -25,7 +25,7 @@ Place = tuple[object, int]
 
 WORDS, MEANING = 0.4, 0.6
 """Other weights made no difference beyond chance on our corpora. Decisions 9 and 23."""
-# From here to SAME_THING: chosen on all shapes of text at once, as a recipe that gains on one of them can lose on
+# From here to PERIOD: chosen on all shapes of text at once, as a recipe that gains on one of them can lose on
 # another. Decision 34 has the effect of each, and what did not help.
 ASKING = 0.05
 """Taken from a short turn that is itself a question."""
@@ -38,11 +38,6 @@ LATE = 0.5
 """How much late interaction moves what it compared, by how it differs from their average."""
 PERIOD = 0.2
 """Added to what was said in the period that the question names."""
-NEAR_TIE = 0.15
-"""Of facts that say the same of the same thing, a newer one may stand so far below an older one."""
-SAME_THING = 1.0
-"""Cosine of two facts and the share of words they have in common, added up, from which they are about the same. The sum
-put the current fact first in 92 of 100 cases, the best threshold of words alone in 90, of cosines alone in 84."""
 RRF_K = 60
 """The constant of Cormack, Clarke and Büttcher."""
 NEIGHBOUR_SHARE = 0.3
@@ -143,40 +138,6 @@ def weigh_turns(scores: Scores, turns: Mapping[int, Turn], question: str) -> dic
         if turn.place[0] in long_sessions and turn.role == "user":
             lifted[passage] += USER
     return lifted
-
-
-def put_newest_first(
-    ranked: Sequence[int],
-    scores: Mapping[int, float] | Sequence[float],
-    ages: Mapping[int, tuple[Any, int]],
-    same: Collection[frozenset[int]],
-) -> list[int]:
-    """Return passages in a new order: of facts that say the same of one thing, the newest is first, the oldest last.
-
-    What was true before is as near to a question as what is true now, often nearer. Facts that are about the same thing
-    as a better one, and hardly worse, share the places they have among them.
-
-    Args:
-        ranked: The passages, the best first.
-        ages: When each fact among them was stored; of two at one moment the one with the greater number is newer.
-        same: Pairs of facts that are about the same thing.
-    """
-    order, settled = list(ranked), set[int]()
-    for place, best in enumerate(ranked):
-        if best not in ages or best in settled:
-            continue
-        group = [
-            one
-            for one in ranked[place:]
-            if one in ages
-            and one not in settled
-            and (one == best or (scores[best] - scores[one] <= NEAR_TIE and frozenset((best, one)) in same))
-        ]
-        settled.update(group)
-        places = [ranked.index(one) for one in group]
-        for where, one in zip(places, sorted(group, key=ages.__getitem__, reverse=True), strict=True):
-            order[where] = one
-    return order
 
 
 def add_late(scores: Scores, late: Scores) -> dict[int, float]:

@@ -15,7 +15,7 @@ from py3langid import __version__
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 from bigmind.core.load_once import load_once
-from bigmind.core.packaged_data import read_unpacked
+from bigmind.core.unpacked_files import read_unpacked
 from bigmind.text.languages import CODES, ENGLISH
 
 SURE = 10.0

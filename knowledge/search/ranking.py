@@ -10,28 +10,23 @@ from django.utils import timezone
 
 from accounts.models import User
 from bigmind.database.replicas import read_cursor
-from bigmind.text.words import IDENTIFIER
 from knowledge.models import Kind
 from knowledge.search.candidates import Found
 from knowledge.search.fusion import (
-    NEAR_TIE,
     PERIOD,
-    SAME_THING,
     Fused,
     Turn,
     add_late,
     fuse,
-    put_newest_first,
     weigh_turns,
 )
 from knowledge.search.late_interaction import similarities, weigh_tokens
+from knowledge.search.newest_first import NEWEST_OF, find_same, put_newest_first
 from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import Candidate
 
 RERANKED = 50
 """How many of the best are compared once more, word by word. With 100 the results differed by chance alone."""
-NEWEST_OF = 20
-"""Among how many of the best facts it is looked which are about the same thing."""
 SHORT_TURN = 400
 """Characters of an exchange whose neighbours say what it is about. A longer one says that itself."""
 NAME_CHARS = 40
@@ -65,14 +60,6 @@ WHERE fact.user_id = %(owner)s AND fact.id = ANY(%(facts)s) AND (
     OR (fact.valid_from IS NULL AND fact.created_at >= %(end)s
         AND EXISTS (SELECT FROM knowledge_fact AS older WHERE older.superseded_by_id = fact.id))
 )
-"""
-_ALIKE = """
-SELECT one.passage_id, other.passage_id, 1 - (one.vector <=> other.vector)
-FROM knowledge_passagevector AS one
-JOIN knowledge_passagevector AS other ON other.space_id = one.space_id AND other.passage_id > one.passage_id
-WHERE one.space_id = %s AND one.passage_id = ANY(%s) AND other.passage_id = ANY(%s)
-    AND one.owner_id = %s AND other.owner_id = %s
-    AND one.vector IS NOT NULL AND other.vector IS NOT NULL
 """
 
 
@@ -159,7 +146,14 @@ def _rank(
     ]
     order = [abs(passage) for *_, passage in sorted(equals)]
     things: dict[tuple[str, str], Ranked] = {}
-    ages, same = _about_the_same(order, scores, found, question, known)
+    facts = [
+        passage
+        for passage in order[:RERANKED]
+        if found.candidates[passage].kind == Kind.FACT
+        and passage in known.texts
+        and passage not in known.of_another_time
+    ]
+    ages, same = find_same(facts[:NEWEST_OF], scores, known.texts, question)
     alike: dict[int, set[str]] = {}
     for one, other in map(tuple, same if settings.RERANK_URL else ()):  # Nothing else looks at them again.
         ids = found.candidates[one].source_id, found.candidates[other].source_id
@@ -228,36 +222,6 @@ def compare_tokens(
     signs = {passage: tokens[passage] for passage in best if passage in tokens}
     question_tokens = weigh_tokens(question.text, question.tokens, found.weights)
     return similarities(question_tokens, signs, bytes_each=question.tokens.signs.shape[1])
-
-
-def _about_the_same(
-    order: Sequence[int],
-    scores: Mapping[int, float],
-    found: Found,
-    question: SearchQuestion,
-    known: _KnownCandidates,
-) -> tuple[dict[int, tuple[int, int]], set[frozenset[int]]]:
-    """Return of the best facts when each was stored, and the pairs of them that are about the same thing."""
-    facts = [
-        passage
-        for passage in order[:RERANKED]
-        if found.candidates[passage].kind == Kind.FACT
-        and passage in known.texts
-        and passage not in known.of_another_time
-    ][:NEWEST_OF]
-    if question.space is None or len(facts) < 2 or scores[facts[0]] - scores[facts[1]] > NEAR_TIE:
-        return {}, set()
-    with read_cursor() as cursor:
-        cursor.execute(_ALIKE, [question.space.pk, facts, facts, question.owner, question.owner])
-        near = cursor.fetchall()
-    words = {passage: set(IDENTIFIER.findall(known.texts[passage].text.casefold())) for passage in facts}
-    ages = {passage: (known.texts[passage].at, passage) for passage in facts}
-    same = {
-        frozenset((one, other))
-        for one, other, cosine in near
-        if cosine + len(words[one] & words[other]) / max(1, len(words[one] | words[other])) >= SAME_THING
-    }
-    return ages, same
 
 
 def _speaker(start: str) -> str:

@@ -19,7 +19,7 @@ from bigmind.privacy.screening.redaction import redact
 from knowledge.embeddings.budget import SHARE_OF_BATCHES, BudgetSpent, pay
 from knowledge.embeddings.circuit import Circuit
 from knowledge.search.findings import Finding, Findings
-from knowledge.search.fusion import put_newest_first
+from knowledge.search.newest_first import put_newest_first
 from knowledge.search.ranking import RERANKED
 
 SECONDS = 1.0

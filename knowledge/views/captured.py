@@ -15,7 +15,7 @@ from bigmind.web.words import choices_in_words
 from knowledge.capture.captures import events_of, list_conversations, read_status
 from knowledge.capture.forgetting import exclude_folder, forget_conversation, forget_event, own_conversation
 from knowledge.capture.policies import policy_of, set_policy
-from knowledge.memory.trigger_counts import list_own_firings
+from knowledge.memory.who_sees_firings import list_own_firings
 from knowledge.models import ActRecord, CaptureMode, HookEventName
 from knowledge.views.pages import Within, form_page
 

@@ -21,8 +21,8 @@ from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
 from knowledge.exposures.exposures import counts_of
 from knowledge.memory.facts import correct_fact, list_facts, store_fact
-from knowledge.memory.trigger_counts import list_own_firings
 from knowledge.memory.trigger_levels import set_fact_triggers
+from knowledge.memory.who_sees_firings import list_own_firings
 from knowledge.models import Fact, Kind, TriggerLevel
 from knowledge.views.pages import (
     CATEGORIES,

@@ -6,8 +6,8 @@ from typing import Any
 from accounts.actor import Actor
 from bigmind.core.translation import gettext_lazy
 from bigmind.web.forms import Lines
-from knowledge.memory.trigger_counts import count_firings, list_own_firings
 from knowledge.memory.trigger_levels import level_of
+from knowledge.memory.who_sees_firings import count_firings, list_own_firings
 
 FIRINGS_SHOWN = 5
 HINT = gettext_lazy(

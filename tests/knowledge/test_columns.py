@@ -37,7 +37,7 @@ from knowledge.models import (
 from knowledge.references import exports as reference_exports
 from knowledge.references import texts
 from knowledge.transfer import left_out_columns
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.own_imports import import_memory
 from knowledge.transfer.parts import memory_parts
 from knowledge.transfer.program_formats import export_memory
 from knowledge.truth import fact_succession

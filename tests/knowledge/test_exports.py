@@ -25,7 +25,7 @@ from knowledge.memory.notes import set_note
 from knowledge.models import Chunk, Fact, Hypothesis, Note, Session
 from knowledge.people.people_index import change_sharing
 from knowledge.recall.recall import search_chunks
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.own_imports import import_memory
 from knowledge.transfer.program_formats import ProgramName, export_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session

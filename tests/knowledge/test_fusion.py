@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from knowledge.search.fusion import RECIPES, Turn, add_late, fuse, put_newest_first, support_neighbours, weigh_turns
+from knowledge.search.fusion import RECIPES, Turn, add_late, fuse, support_neighbours, weigh_turns
+from knowledge.search.newest_first import put_newest_first
 
 
 def order(scores):

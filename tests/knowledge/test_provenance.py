@@ -15,7 +15,7 @@ from knowledge.context.sessions import start_session
 from knowledge.kb.entries import add_entry, delete_entry, update_entry
 from knowledge.kb.entry_imports import import_entries
 from knowledge.models import Entry, Session
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.own_imports import import_memory
 from knowledge.transfer.program_formats import export_memory
 from tests.factories import make_actor
 

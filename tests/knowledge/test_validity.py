@@ -16,7 +16,7 @@ from knowledge.models import Fact, Passage
 from knowledge.recall.recall import recall
 from knowledge.recall.semantic_search import semantic_search
 from knowledge.tidying.answers import tidy
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.own_imports import import_memory
 from knowledge.transfer.program_formats import export_memory
 from knowledge.truth.fact_index import index_replaced_facts
 from tests.factories import make_actor

@@ -10,7 +10,7 @@ from django.core.cache import cache
 from accounts.actor import Actor
 from accounts.connecting.hook_program import REPLY_BYTES
 from bigmind.observability.health import parts
-from curation.decisions.trigger_levels import set_trigger_level
+from curation.decisions.company_trigger_levels import set_trigger_level
 from knowledge.capture import triggers
 from knowledge.capture.triggers import UNDECIDED_OF_AUTHOR, renew_triggers
 from knowledge.memory.facts import store_fact

@@ -18,15 +18,15 @@ from accounts.connecting.hooks import ACT_FILE
 from accounts.models import User
 from bigmind.triggers import ERROR, AgentAct, act_of, compile_trigger
 from bigmind.triggers.shell import read_commands
+from curation.decisions.company_trigger_levels import set_trigger_level
 from curation.decisions.deciding import approve_global
-from curation.decisions.trigger_levels import set_trigger_level
 from curation.proposals.proposals import promote_to_global
 from knowledge.capture.forgetting import forget_old_captures
 from knowledge.capture.policies import set_policy
 from knowledge.capture.triggers import renew_triggers
 from knowledge.memory.facts import store_fact
-from knowledge.memory.trigger_counts import FiringCount, count_firings
 from knowledge.memory.trigger_levels import set_fact_triggers
+from knowledge.memory.who_sees_firings import FiringCount, count_firings
 from knowledge.models import CapturePolicy, CompanyEntry, Fact, Firing, Kind
 from tests.capture.hooking import HookedClient
 from tests.curation.factories import approved_entry

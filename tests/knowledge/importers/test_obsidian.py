@@ -12,7 +12,7 @@ from knowledge.memory.notes import set_note
 from knowledge.models import Note
 from knowledge.parsers.archives import bundle_of
 from knowledge.transfer.import_receipts import MovedIn
-from knowledge.transfer.imports import import_memory
+from knowledge.transfer.own_imports import import_memory
 from knowledge.transfer.program_formats import export_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_note

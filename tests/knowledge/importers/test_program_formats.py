@@ -19,8 +19,8 @@ from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Fact, Hypothesis, Note, Session, Summary
 from knowledge.parsers.archives import FilesInMemory, bundle_of
 from knowledge.transfer.import_receipts import KEPT_NAMED, MovedIn
-from knowledge.transfer.imports import Imported, import_memory
 from knowledge.transfer.left_out_columns import IN_OTHER_FORMATS
+from knowledge.transfer.own_imports import Imported, import_memory
 from knowledge.transfer.program_formats import export_memory, files_for, write_items
 from knowledge.transfer.readers.formats import WRITTEN, format_of, read
 from knowledge.transfer.readers.items import DRAFTS, FIELDS, Item

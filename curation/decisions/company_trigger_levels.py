@@ -10,8 +10,8 @@ from curation.decisions.history import entry_to_change, record
 from curation.decisions.who_may_decide import require_may_approve
 from curation.models import Action, Review
 from knowledge.argument_types import TriggerLevelName
-from knowledge.memory.trigger_counts import count_firings
 from knowledge.memory.trigger_levels import level_of
+from knowledge.memory.who_sees_firings import count_firings
 from knowledge.models import CompanyEntry, Kind, TriggerLevel
 
 _ORDER = list(TriggerLevel)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bigmind.core.packaged_data import read_unpacked
+from bigmind.core.unpacked_files import read_unpacked
 
 
 class Kept:
