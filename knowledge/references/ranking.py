@@ -66,8 +66,8 @@ _UNKNOWN_ACT = {"POST": 1.0, "PUT": 0.9, "PATCH": 0.8, "DELETE": 0.3}
 _ASKS = frozenset("which what who whose where when".split())  # noqa: SIM905
 _LISTS = frozenset("list all every which search find".split())  # noqa: SIM905
 _PREPOSITIONS = frozenset("of from in to for on by with at into about as that".split())  # noqa: SIM905
-_OBJECT_FOLLOWS = frozenset("a an the all two on for to into someone someone".split())  # noqa: SIM905
-_ANYBODY = frozenset("someone someone something anything two want need possible please".split())  # noqa: SIM905
+_OBJECT_FOLLOWS = frozenset("a an the all two on for to into someone somebody".split())  # noqa: SIM905
+_ANYBODY = frozenset("someone somebody something anything two want need possible please".split())  # noqa: SIM905
 _OLD = frozenset("legacy deprecated".split())  # noqa: SIM905
 _LEADS_IN = re.compile(
     r"\s*(?:please\s+)?(?:how\s+(?:do|can|to|would|should)\s+)?(?:(?:can|may|could)\s+)?(?:(?:i|we|you|one)\s+)?",
