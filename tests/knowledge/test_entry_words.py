@@ -2,7 +2,8 @@
 
 import pytest
 
-from knowledge.views.entries import TITLE_CHARS, heading_and_body, words_of
+from bigmind.core.limits import COMPANY_TITLE_CHARS as TITLE_CHARS
+from knowledge.views.entries import heading_and_body, words_of
 
 
 @pytest.mark.parametrize(
