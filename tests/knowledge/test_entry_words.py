@@ -2,8 +2,7 @@
 
 import pytest
 
-from bigmind.core.limits import COMPANY_TITLE_CHARS as TITLE_CHARS
-from knowledge.views.entries import heading_and_body, words_of
+from knowledge.views.entries import HEAD_CHARS, heading_and_body, words_of
 
 
 @pytest.mark.parametrize(
@@ -31,14 +30,14 @@ def test_a_long_first_line_is_cut_between_words_and_nothing_of_it_is_lost():
 
     words = words_of(line)
 
-    assert len(words.title) <= TITLE_CHARS
+    assert len(words.title) <= HEAD_CHARS
     assert f"{words.title.rstrip('…')} {words.excerpt}".startswith(line[:250])
 
 
 def test_a_word_without_an_end_is_cut_anywhere():
     words = words_of("x" * 70_000)
 
-    assert words.title == "x" * (TITLE_CHARS - 1) + "…"
+    assert words.title == "x" * (HEAD_CHARS - 1) + "…"
 
 
 @pytest.mark.parametrize(
