@@ -1,6 +1,7 @@
 """What people type for a program: as its package declares it. A name of a function, a file or a variable is none."""
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import entry_points
@@ -14,6 +15,10 @@ from knowledge.parsers.reading import read_bytes
 FOLDERS_ABOVE = 6
 """How far above a file its package's declaration is looked for."""
 LARGEST_DECLARATION = 1_000_000
+GO_FILES = 50
+
+_GO_MODULE = re.compile(r"(?m)^module[ \t]{1,8}\"?([\w./~-]{1,300}?)(?:/v\d{1,4})?\"?[ \t\r]*$")
+_GO_MAIN = re.compile(r"(?m)^package main\b")
 
 
 def require_name(name: str, source: str) -> str:
@@ -55,6 +60,24 @@ def bin_of(file: Path) -> str:
     return ""
 
 
+def program_of(file: Path) -> str:
+    """Return the program that is built from a Rust or Go file, or a folder of them; nothing if none declares it."""
+    for folder in _folders_above(file / "_" if file.is_dir() else file):
+        if cargo := _read_toml(folder / "Cargo.toml"):
+            package = str(_mapping(cargo.get("package")).get("name") or "")
+            programs = [_mapping(each) for each in cargo.get("bin") or [] if _mapping(each).get("name")]
+            exact = [each for each in programs if _same_file(folder / str(each.get("path") or ""), file)]
+            only = exact or (programs if len(programs) == 1 else [])
+            return str(only[0]["name"]) if only else "" if programs else package
+        if module := _GO_MODULE.search(_read(folder / "go.mod")):
+            # `go install` calls a main package by its folder, and that of the module by the end of its path.
+            home = file if file.is_dir() else file.parent
+            is_main = any(_GO_MAIN.search(_read(each)) for each in sorted(home.glob("*.go"))[:GO_FILES])
+            at_root = home.absolute() == folder
+            return (module[1].rpartition("/")[2] if at_root else home.name) if is_main else ""
+    return ""
+
+
 def _scripts_of_project(module: str) -> dict[str, str]:
     """Return the scripts of the pyproject.toml above a module: of a package that is at work and not installed."""
     try:
@@ -80,17 +103,25 @@ def _same_file(target: Path, file: Path) -> bool:
     return target.exists() and file.exists() and target.resolve() == file.resolve()
 
 
+def _read(path: Path) -> str:
+    """Return the text of a declaration; nothing where there is none that can be read."""
+    try:
+        return read_bytes(path, limit=LARGEST_DECLARATION).decode(errors="replace")
+    except (Invalid, OSError):
+        return ""
+
+
 def _read_json(path: Path) -> Mapping[str, Any]:
     try:
-        return _mapping(json.loads(read_bytes(path, limit=LARGEST_DECLARATION)))
-    except (Invalid, OSError, ValueError, RecursionError):
+        return _mapping(json.loads(_read(path)))
+    except (ValueError, RecursionError):
         return {}
 
 
 def _read_toml(path: Path) -> Mapping[str, Any]:
     try:
-        return tomllib.loads(read_bytes(path, limit=LARGEST_DECLARATION).decode())
-    except (Invalid, OSError, ValueError, RecursionError):
+        return tomllib.loads(_read(path))
+    except (ValueError, RecursionError):
         return {}
 
 

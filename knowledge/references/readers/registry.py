@@ -15,6 +15,7 @@ from django.utils.module_loading import import_string
 from bigmind.core.errors import Invalid
 from knowledge.parsers.reading import decode_text, read_bytes
 from knowledge.parsers.repositories import SourcePlace, place_of
+from knowledge.references.readers.program_names import program_of
 from knowledge.references.readers.reference_drafts import Generated
 
 STDIN = "-"
@@ -212,6 +213,8 @@ def generator_for(source: Source, kind: str = "auto") -> Generator:
             return generator
     suffix = source.path.suffix.lower()
     hint = _INSTEAD.get("asyncapi" if is_asyncapi else suffix, f"Say which with --kind: {kinds}.")
+    if suffix in (".go", ".rs") and source.fetched is None and (program := program_of(source.path)):
+        hint = f"It is built to `{program}`. Where that is installed: bigmind references_import {program} --kind help."
     raise Invalid(f"No generator recognises {source.name}.", hint=hint)
 
 

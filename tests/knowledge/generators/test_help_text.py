@@ -305,6 +305,9 @@ def test_an_option_that_may_stand_for_an_argument_makes_it_optional():
         "      --help       Show help                                 [boolean]",
         "  -h --help     Show this screen.",
         "  -H, --long-help     display this long help and exit",
+        "  -h --help                 Display this information",
+        "  -h, --help  Display help for the given command. When no command is given display help for the list command.",
+        "  -h, --help                Print this help text",
     ],
 )
 def test_the_words_of_a_formatter_say_that_it_lists_every_option(wording):
@@ -345,3 +348,28 @@ def test_a_value_that_may_be_left_out_is_written_behind_an_equals_sign_alone():
     )
 
     assert (follow.value, follow.values) == ("[={name|number}]", ("name", "number"))
+
+
+def test_the_help_of_gcc_is_not_whole_and_the_one_of_a_kubectl_command_is():
+    assert not read_help(
+        "Usage: gcc [options] file...\n\nOptions:\n  --help    Display this information.\n"
+    ).lists_options
+    use = 'Use "depot options" for a list of global command-line options (applies to all commands).'
+    assert read_help(f"Usage:\n  depot get [options]\n\nOptions:\n    --watch=false: Watch.\n\n{use}\n").lists_options
+
+
+def test_the_longest_command_of_cobra_has_one_space_behind_it():
+    listed = "  adapt         Adapts a file\n  hash-password Hashes a password\n  run           Runs it\n"
+
+    names = [each.name for each in read_help(f"Usage:\n  depot [command]\n\nAvailable Commands:\n{listed}").subcommands]
+
+    assert names == ["adapt", "hash-password", "run"]
+
+
+def test_headings_without_a_colon_are_read():
+    text = "  Keeps goods\n\n  Usage\n    $ depot [command]\n  Commands\n    init\n    add [--empty] [--since <day>]\n"
+
+    help_text = read_help(text)
+
+    assert help_text.usages == ("depot [command]",)
+    assert [each.name for each in help_text.subcommands] == ["init", "add"]

@@ -23,7 +23,7 @@ from knowledge.argument_types import Completeness, ReferenceKind
 from knowledge.references.readers.commands import DocumentedProgram, FoundCommand, drafts_of, merge_options
 from knowledge.references.readers.help.text import HelpText, Subcommand, read_help
 from knowledge.references.readers.help.usage import read_usage, usage_lines
-from knowledge.references.readers.program_names import bin_of, require_name
+from knowledge.references.readers.program_names import bin_of, program_of, require_name
 from knowledge.references.readers.reference_drafts import Generated, Option, ReaderProblem
 from knowledge.references.readers.registry import Source
 
@@ -72,7 +72,8 @@ def generate(source: Source) -> Generated:
     is_module = words[1:2] == ["-m"] and len(words) > 2
     name = source.program or (words[2] if is_module else "")
     if not name and len(words) > 1:
-        name = require_name(bin_of(Path(words[-1])), source.given)
+        of_code = Path(words[-1])
+        name = require_name(bin_of(of_code) or program_of(of_code), source.given)
     return generate_from_help(words, name=name)
 
 
@@ -199,7 +200,9 @@ def _help_command(above: tuple[str, ...], listed: Subcommand) -> FoundCommand:
 
 def _from_the_list(name: str, listed: Subcommand) -> HelpText:
     usage = f"{name} {listed.takes}".strip()
-    return HelpText(summary=listed.summary, usages=(usage,), arguments=read_usage(usage).arguments)
+    line = read_usage(usage)
+    options = _never_required(line.options)
+    return HelpText(summary=listed.summary, usages=(usage,), options=options, arguments=line.arguments)
 
 
 def _with_fuller_help(walk: _Walk, name: str, help_text: HelpText) -> HelpText:

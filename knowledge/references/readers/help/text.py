@@ -64,7 +64,8 @@ def read_help(text: str, of: str = "") -> HelpText:
         lists_all=not (reader.unread or (fuller and not fuller["options"]) or any(map(_ONLY_SOME.search, lines))),
         fuller=tuple(names_fuller.split()),
         options_for_all=any(map(_FOR_ALL.search, lines)),
-        lists_options=_is_of_a_formatter(lines) and not any(map(_ONLY_SOME.search, lines)),
+        lists_options=(_is_of_a_formatter(lines) or bool(fuller and fuller["options"]))
+        and not any(map(_ONLY_SOME.search, lines)),
     )
 
 
@@ -103,6 +104,8 @@ _HEADINGS = (
 )
 _UNDERLINE = re.compile(r"\s{0,8}(?:={3,80}|-{3,80})")
 _UNMARKED = re.compile(r"[A-Z][\w-]*(?: [\w-]+){0,4}(?: / [\w -]+)?")
+# meow and cmake write headings like this.
+_PLAIN_HEADING = re.compile(r"Usage|Options|Commands|Arguments|Flags|Examples?")
 _NO_COMMANDS = re.compile(r"\b(?:interfaces|formats|guides|topics|concepts)$", re.I)
 # A console of Symfony or cleo answers with the help of its command `list`, and kubectl keeps its options elsewhere.
 _FULLER = re.compile(
@@ -118,9 +121,11 @@ _OF_A_FORMATTER = re.compile(
     r"|prints? help(?: information)?(?: \(.{0,60}\))?|display help for command"
     r"|display the concise help for this command|show help\s{1,80}\[boolean\]|show this screen\."
     r"|display this long help and exit|display this message|print this help text and exit|show help\."
-    r"|give this help list|get help on this command\."
+    r"|give this help list|get help on this command\.|print this help text|display help for the given command\. .{0,80}"
     r"|(?:display|print|output|show)s? (?:this help(?: message)?|(?:this )?usage information)(?: and (?:exit|quits?))?)"
-    r"\W{0,4}$",
+    r"\W{0,4}$"
+    # nm, objcopy, readelf: gcc, whose help is not whole, has no short form.
+    r"|^\W{0,12}-h,?\s{1,8}--help\s{1,60}display this (?:information|output)$",
     re.I,
 )
 _ONLY_SOME = re.compile(
@@ -241,7 +246,8 @@ class _HelpReader:
         if indent == 0 and (section := self._heading_without_colon(bare)) is not None:
             return section
         upper = bare.isupper() and len(bare) > 3 and not bare.startswith(("-", "["))
-        if indent > 2 or not (bare.endswith(":") or (upper and indent == 0)) or is_option_row(bare):
+        is_marked = bare.endswith(":") or (upper and indent == 0) or _PLAIN_HEADING.fullmatch(bare)
+        if indent > 2 or not is_marked or is_option_row(bare):
             return None
         title = bare.rstrip(":").strip()
         for section, pattern in _HEADINGS:
@@ -353,6 +359,10 @@ class _HelpReader:
         if section is _Section.ARGUMENTS and self.base is not None and indent == self.base + 2:
             section = _Section.COMMANDS
         term, text = _columns(bare)
+        above = self.text_at - indent
+        if section is _Section.COMMANDS and not text and above > 1 and _NAME.fullmatch(bare[: above - 1]):
+            # cobra leaves one space behind the longest name.
+            term, text = bare[: above - 1], bare[above:]
         self.row = _HelpRow(indent, term, [text])
         self.text_at = indent + len(bare) - len(text) if text else 0
         if section is not _Section.COMMANDS or self.section is _Section.COMMANDS:

@@ -32,7 +32,7 @@ OF_EVERY_COMMAND = (
 def import_object(path: str) -> Any:
     """Return what `package.module:name` names, after importing the module."""
     module, _, name = path.partition(":")
-    hint = "Name it as `package.module:name`."
+    hint = "Name it as `package.module:name`, or read the installed program by its own help: --kind help."
     if not module or not name:
         raise Invalid(f"`{path}` does not name an object.", hint=hint)
     try:
