@@ -107,11 +107,16 @@ def find_operation(name: str) -> Operation | None:
 
 def find_named(operation: Operation, arguments: Mapping[str, Any]) -> Operation | None:
     """Return the operation that a call names to be performed in its place, if any: `name` is read as `tool` is."""
+    named = find_operation(arguments[sent]) if (sent := _argument_of_tool(operation, arguments)) else None
+    return None if named is None or named.performs_others else named
+
+
+def _argument_of_tool(operation: Operation, arguments: Mapping[str, Any]) -> str:
+    """Return what a call names another operation by: `tool` if it is there, else another word for it; empty if none."""
     if not operation.performs_others:
-        return None
-    sent = (arguments.get(name) for name in NAMES_OF_TOOL)
-    named = [find_operation(name) for name in sent if isinstance(name, str)]
-    return next((target for target in named if target and not target.performs_others), None)
+        return ""
+    sent = [name for name in NAMES_OF_TOOL if isinstance(arguments.get(name), str)]
+    return next((name for name in sent if name == "tool" or find_operation(arguments[name])), "")
 
 
 def operation_to_perform(operation: Operation, arguments: Mapping[str, Any]) -> tuple[Operation, dict[str, Any]]:
@@ -126,11 +131,8 @@ def operation_to_perform(operation: Operation, arguments: Mapping[str, Any]) -> 
     inner = operation.forgive({"arguments": sent.get("arguments")}).get("arguments") or {}
     if not isinstance(inner, dict):
         return operation, sent
-    is_named = {
-        name for name in NAMES_OF_TOOL if isinstance(sent.get(name), str) and find_operation(sent[name]) is target
-    }
-    beside = {name: value for name, value in sent.items() if name not in {"arguments", "find"} | is_named}
-    return target, {**beside, **inner}
+    own = {"arguments", "find", _argument_of_tool(operation, arguments)}
+    return target, {**{name: value for name, value in sent.items() if name not in own}, **inner}
 
 
 def nearest_names(name: str, known: Collection[str]) -> list[str]:

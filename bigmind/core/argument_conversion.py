@@ -66,22 +66,28 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
 }
 """What agents call an argument whose name they do not know."""
 _SESSION = frozenset({"session_id", "source_session", "session"})
-"""The session of a conversation, which agents are asked to send along with each write: some writes belong to none."""
+"""The session of a conversation, which agents are asked to send along with each write: some writes belong to none. With
+what reads or deletes it would say which part is meant, so there it is refused."""
 
 
-def forgive(model: type[BaseModel], schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def forgive(
+    model: type[BaseModel], schema: Mapping[str, Any], arguments: Mapping[str, Any], *, with_session: bool = False
+) -> dict[str, Any]:
     """Return arguments in the form of their schema where their meaning is clear; all others unchanged.
 
     `null` counts as not sent; the JSON text of a list or an object becomes that list or object; the case of a choice
     does not matter; a handle such as `F12` becomes the id it names; another name for an argument, such as `question`,
-    becomes its own. A session is left out where no argument takes one.
+    becomes its own.
+
+    Args:
+        with_session: Whether a session may be sent along. It is left out where no argument takes one.
 
     Raises:
         Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
     """
     properties, handles = schema.get("properties", {}), _handles_of(model)
     named, until = _rename(_unwrap(arguments, properties), properties)
-    if not any("session" in name for name in properties):
+    if with_session and not any("session" in name for name in properties):
         named = {name: value for name, value in named.items() if name not in _SESSION}
     sent = {name: value for name, value in named.items() if not _is_absent(name, value, schema, handles)}
     _fill_in_kinds(sent, handles, properties)

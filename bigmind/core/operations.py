@@ -115,7 +115,7 @@ class Operation:
         Raises:
             Invalid: a handle names another kind than the argument takes, or a text that looks like JSON is not valid.
         """
-        return forgive(self.arguments, self.input_schema, arguments)
+        return forgive(self.arguments, self.input_schema, arguments, with_session=self.effect is Effect.WRITE)
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:

@@ -121,22 +121,6 @@ _LAST_VERBS = _set(
 )
 _GERMAN_DECIDED = frozenset({"entschieden", "beschlossen", "vereinbart", "festgelegt", "abgemacht"})
 
-_TELLS = _set(
-    "hab up s any progress made doing "
-    "what which things thing work stuff have has had did do does done was were is are been be the a an all i we "
-    "you our my me us that of in on at to get got out it for so last latest previous time times session "
-    "sessions conversation chat meeting meetings call day recently lately up far worked working accomplish "
-    "accomplished achieve achieved finish finished talk talked discuss discussed about happen happened "
-    "happening came come learn learned learnt change changed new list show tell give summarize summarise "
-    "summary recap remind most recent remember and since from during wir ich haben habe hast hatten hatte getan "
-    "gemacht gearbeitet geschafft besprochen gelernt erledigt woran worüber ist sind war waren wurde zuletzt "
-    "letzte letzten letztes letzter mal sitzung sitzungen gespräch das die der den dem alles neulich kürzlich "
-    "fix fixed ship shipped build built write wrote written implement implemented solve solved merge merged release "
-    "released complete completed behoben gebaut geschrieben gelöst umgesetzt ausgeliefert fertig "
-    "passiert geredet gesprochen über am im bei unser unsere unserer unserem zum beim fass zusammen "
-    "zusammenfassung zeig mir uns heraus rausgekommen herausgekommen kam dabei geändert seit"
-)
-"""Nothing but these, and a time, is in a question for sessions."""
 _ACTS = _set(
     "did do doing done worked working work accomplish accomplished achieve achieved finish finished talk talked "
     "discuss discussed happened happen came learn learned learnt change changed sessions session recap summary "
@@ -145,6 +129,15 @@ _ACTS = _set(
     "released complete completed behoben gebaut geschrieben gelöst umgesetzt ausgeliefert "
     "passiert geredet gesprochen zusammenfassung zusammen herausgekommen rausgekommen geändert"
 )
+_TELLS = _ACTS | _set(
+    "hab up s any progress made what which things thing stuff have has had does was were is are been be the a an all "
+    "i we you our my me us that of in on at to get got out it for so last latest previous time times conversation "
+    "chat meeting meetings call day recently lately far about happening come new list show tell give remind most "
+    "recent remember and since from during wir ich haben habe hast hatten hatte woran worüber ist sind war waren "
+    "wurde zuletzt letzte letzten letztes letzter mal gespräch das die der den dem alles neulich kürzlich fertig über "
+    "am im bei unser unsere unserer unserem zum beim fass zeig mir uns heraus kam dabei seit"
+)
+"""Nothing but these, and a time, is in a question for sessions."""
 _MEETINGS = _set("thing meeting meetings call conversation gespräch chat")
 _LASTS = _set("last latest previous recent recently lately zuletzt letzte letzten letztes letzter neulich kürzlich")
 _POLITE = _set(

@@ -31,7 +31,7 @@ from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
 
 NEAREST = 3
-"""Lines that are shown where nothing is certain."""
+"""Lines of a concise reply that is not certain, and the fewest of any other."""
 _ARTICLES = frozenset({"a", "an", "the"})
 
 

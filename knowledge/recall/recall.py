@@ -49,7 +49,6 @@ _UNTITLED = STATEMENTS | {Kind.CHUNK}
 SAME_PROJECT = 0.1
 """Added to the score of items of the question's project."""
 CONCISE_CHARS = 160
-"""Lines of a concise reply that is not certain, and the fewest of any other."""
 
 RecallStyle = Literal["concise", "detailed"]
 RecallState = Literal["answer", "uncertain", "empty"]

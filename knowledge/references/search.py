@@ -194,8 +194,8 @@ def _by_words_and_meaning(
     best = [(one, voices.get(one.id, Voices())) for one in ranked if one.id not in first]
     best.sort(key=lambda pair: -round(pair[0].score + pair[1].moves, 4))
     rows = eligible.select_related("collection").in_bulk([one.id for one, _ in best[:limit]])
-    sfeedbackn = [(one, feedback) for one, feedback in best[:limit] if one.id in rows]
-    hits += [_hit(one, rows[one.id], feedback, synonyms, is_known=is_known) for one, feedback in sfeedbackn]
+    shown = [(one, feedback) for one, feedback in best[:limit] if one.id in rows]
+    hits += [_hit(one, rows[one.id], feedback, synonyms, is_known=is_known) for one, feedback in shown]
     total = max(found.total, len(best) + len(named))
     return _count_and_return(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
 

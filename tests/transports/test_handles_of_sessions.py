@@ -84,7 +84,7 @@ def test_a_session_that_is_sent_along_is_no_mistake_where_no_argument_takes_one(
     refusals = {
         name: message
         for name, operation in CATALOGUE.items()
-        if operation.effect is not Effect.READ
+        if operation.effect is Effect.WRITE
         if (message := _refusal_of(operation, {named: session.handle}, named))
     }
     corrected = call(actor, "memory_correct_fact", fact_id=1, fact="Truth.", **{named: session.handle})
@@ -100,3 +100,10 @@ def _refusal_of(operation: Operation, sent: dict[str, str], named: str) -> str:
     except Invalid as refusal:
         return refusal.message if named in refusal.message else ""
     return ""
+
+
+@pytest.mark.parametrize("name", ["memory_vacuum", "memory_list_facts", "memory_recall"])
+def test_a_session_that_would_say_which_part_is_meant_is_refused_and_never_passed_over(name: str) -> None:
+    operation = CATALOGUE[name]
+
+    assert "session_id" in _refusal_of(operation, {"session_id": "S1", "query": "ropes"}, "session_id")
