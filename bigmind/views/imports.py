@@ -140,7 +140,8 @@ def _bring_in_documentation(actor: Actor, choices: dict[str, Any], *, dry_run: b
     title = program or generated.title
     slug = slugify(title)[:SLUG_CHARS].strip("-_").replace("_", "-")
     if not slug:
-        raise Invalid.of("program", f"is needed: {name} declares none")
+        says = "has no Latin letter or digit, which its address needs" if title else f"is needed: {name} declares none"
+        raise Invalid.of("program", says)
     if len(generated.drafts) > MOST_DRAFTS:
         says = f"has {len(generated.drafts):,} items; the limit is {MOST_DRAFTS:,}. Use the command for it"
         raise Invalid.of("document", says)

@@ -17,11 +17,11 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='companyentry',
             name='trigger_levels',
-            field=models.JSONField(blank=True, db_default={}, default=dict, help_text='How far the triggers go, under the empty name.'),
+            field=models.JSONField(blank=True, db_default={}, default=dict, help_text='The level of the triggers, under an empty key.'),
         ),
         migrations.AlterField(
             model_name='entry',
             name='trigger_levels',
-            field=models.JSONField(blank=True, db_default={}, default=dict, help_text='How far the triggers go, under the empty name.'),
+            field=models.JSONField(blank=True, db_default={}, default=dict, help_text='The level of the triggers, under an empty key.'),
         ),
     ]

@@ -35,7 +35,7 @@ def triggers_column() -> "ArrayField[Any, Any]":
 
 def levels_column() -> "models.JSONField[Any, Any]":
     return models.JSONField(
-        default=dict, db_default={}, blank=True, help_text="How far the triggers go, under the empty name."
+        default=dict, db_default={}, blank=True, help_text="The level of the triggers, under an empty key."
     )
 
 

@@ -380,7 +380,9 @@ def take_back_import(actor: Actor, *, collection: str, source: str, since: datet
     edited meanwhile stays.
     """
     require_documentarian(actor)
-    here = ReferenceCollection.objects.get(slug=collection)
+    here = ReferenceCollection.objects.filter(slug=collection).first()
+    if here is None:  # Somebody deleted the collection meanwhile.
+        return 0
     rows = Reference.objects.filter(collection=here, origin=source, edited_at=None)
     locked = {row.pk: row for row in rows.select_for_update(no_key=True).order_by("pk")}
     history: dict[UUID, list[ReferenceVersion]] = {}
@@ -410,7 +412,7 @@ def take_back_import(actor: Actor, *, collection: str, source: str, since: datet
     ReferenceDrift.objects.filter(
         reference__collection=here, reference__origin=source, decided_at=None, opened_at__gte=since
     ).delete()
-    if not Reference.objects.filter(collection=here).exists():
+    if here.created_at >= since and not Reference.objects.filter(collection=here).exists():
         here.delete()
     return len(new) + len(gone) + len(changed)
 

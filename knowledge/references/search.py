@@ -14,6 +14,7 @@ from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import check_content
 from bigmind.text.words import WORD
 from knowledge.argument_types import Relevance
+from knowledge.exposures.gaps import is_far
 from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.models import Feedback, Kind, Reference, Usefulness
@@ -124,8 +125,8 @@ def search_knowledge(
     """Search the documentation: commands, API endpoints, guides, features, troubleshooting, settings.
 
     ALWAYS call this before you answer how to do something with a product that is documented here; never make up a
-    command, an option or an endpoint. Returns the best first, with what each matched on. When it returns none, try
-    list_commands, then say that you have no information.
+    command, an option or an endpoint. Returns the best first, with what each matched on; where nothing is certain, the
+    nearest, marked as weak. When none answers, try list_commands, then say that you have no information.
     """
     if not query.strip():
         return ReferenceHits([], 0, notice="Say what you want to do in a few words; list_commands tells what there is.")
@@ -184,9 +185,11 @@ def _by_words_and_meaning(
     found = search(query, owner=actor.user, filters=filters, limit=max(RANKED, limit), synonyms=synonyms)
     ranked = _rank_by_fields(query, found, eligible, synonyms)
     is_known = is_answered(found) or any(one.fields.covered >= ALL_WORDS for one in ranked)
-    # While texts wait for their vectors, nobody knows that there is no answer: then the nearest are shown as weak.
-    if not (named or is_known or (found.notice and ranked)):
-        note_sent(Sent(actor, question=QuestionRecord(query, None, found)))
+    record = QuestionRecord(query, None, found)
+    if not (named or is_known):
+        note_sent(Sent(actor, question=record))
+    # What is far is no answer, unless texts wait for their vectors: then nobody knows that.
+    if not (named or is_known or (ranked and (found.notice or not is_far(record)))):
         return ReferenceHits([], 0, nearest_references(query, among), found.fallback, found.reason, found.notice)
     hits = [_hit_of(match) for match in named]
     first = {hit.reference.pk for hit in hits}
@@ -197,7 +200,8 @@ def _by_words_and_meaning(
     shown = [(one, feedback) for one, feedback in best[:limit] if one.id in rows]
     hits += [_hit(one, rows[one.id], feedback, synonyms, is_known=is_known) for one, feedback in shown]
     total = max(found.total, len(best) + len(named))
-    return _count_and_return(actor, ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice))
+    nearest = ReferenceHits(hits[:limit], total, [], found.fallback, found.reason, found.notice)
+    return _count_and_return(actor, nearest) if named or is_known else nearest
 
 
 @dataclass(frozen=True)

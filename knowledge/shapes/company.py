@@ -33,7 +33,7 @@ class CompanyEntryShape(SharedShape):
     evidence: str
     anchors: list[str] = Field(default=[], description="The code it rests on.")
     triggers: list[str] = Field(description="On which acts hooks show it.")
-    trigger_levels: dict[str, str] = Field(description="How far they go, under the empty name.")
+    trigger_levels: dict[str, str] = Field(description="Their level, under an empty key.")
     origin: str
     proposed_by: str | None = _person("proposer", "proposed_by")
     owner: str | None = _person("keeper", "owner")

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection
-from django.test.testcases import FSFilesHandler
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Dialog, Page, Request, expect, sync_playwright
 
 from accounts.models import User
 from tests.factories import browser_of
@@ -20,7 +19,6 @@ from tests.factories import browser_of
 # Playwright's synchronous interface keeps an event loop in this thread, where Django would not ask the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
 
-ELSEWHERE = "~NOTFOUND"
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -34,12 +32,7 @@ ARGUMENTS = [
     # Without RenderDocument the next page takes over the frame, too: it opens for a seventh less. Of two such lists the
     # last counts, so what Playwright switches off and these pages could notice is named again.
     "--disable-features=RenderDocument,PaintHolding,HttpsUpgrades,OptimizationHints,ThirdPartyStoragePartitioning",
-    # Whatever is elsewhere has no address. To be asked about every request takes a sixth of the time of a page.
-    f"--host-resolver-rules=MAP * {ELSEWHERE}, EXCLUDE localhost, EXCLUDE 127.0.0.1",
 ]
-WRONG = ("Content Security Policy", "ERR_NAME_NOT_RESOLVED")
-"""What the browser says of a request that leads elsewhere: a policy stops it, or it finds no address."""
-
 # The first opens a page in half the processor time of the others: it has no window, not even an unseen one.
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser")
 PATIENCE_MS = 15_000
@@ -128,7 +121,8 @@ class Visits:
             window.context.add_cookies([cookie])
         page = window.open()
         page.on("dialog", self._dialog)
-        page.on("console", self._console)
+        page.on("request", self._request)
+        page.on("console", lambda message: self._console(message.text))
         page.on("pageerror", lambda error: self.wrongs.append(f"script error: {error}"))
         return page
 
@@ -140,24 +134,13 @@ class Visits:
         self.wrongs.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def _console(self, message: ConsoleMessage) -> None:
-        if any(wrong in message.text for wrong in WRONG):
-            self.wrongs.append(f"{message.text} ({message.location['url']})")
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self.url, "data:")):
+            self.wrongs.append(f"external request: {request.url}")
 
-
-@pytest.fixture(scope="package", autouse=True)
-def _keep_static_files() -> Iterator[None]:
-    """Let browsers keep static files, as in earnest: new ones would be asked for with each page."""
-    serve = FSFilesHandler.serve
-
-    def kept(handler: FSFilesHandler, request: Any) -> Any:
-        answer = serve(handler, request)
-        answer["Cache-Control"] = "max-age=3600, immutable"
-        return answer
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FSFilesHandler, "serve", kept)
-        yield
+    def _console(self, text: str) -> None:
+        if "Content Security Policy" in text:
+            self.wrongs.append(text)
 
 
 @pytest.fixture(scope="package")

@@ -16,7 +16,7 @@ from knowledge.memory.facts import correct_fact
 from knowledge.memory.hypotheses import resolve_hypothesis
 from knowledge.models import Chunk, Conversation, Fact, HookEvent, HookHealth, Hypothesis, Session
 from knowledge.tidying.answers import SentAnswer, tidy
-from tests.browser.axe import findings
+from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note
@@ -141,6 +141,17 @@ def test_pages_of_an_empty_memory_are_usable_by_everyone(visits: Visits):
     found = [finding for name in SECTIONS for finding in _look_at(page, reverse(name))]
 
     assert found == []
+
+
+def test_no_word_is_too_long_for_a_phone(visits: Visits):
+    actor = make_actor()
+    addresses = _remember(actor, "Donaudampfschifffahrtsgesellschaft" * 9)
+    page = visits.by(actor.user)
+    page.set_viewport_size({"width": 320, "height": 900})
+
+    wide = [address for address in addresses if page.goto(address) and scrolls_sideways(page)]
+
+    assert wide == []
 
 
 def test_what_is_refused_or_done_is_told_to_everyone(visits: Visits):

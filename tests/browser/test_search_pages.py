@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from accounts.actor import Actor
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
-from tests.browser.axe import findings
+from tests.browser.axe import findings, scrolls_sideways
 from tests.browser.conftest import Visits
 from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, make_note, make_session
@@ -64,6 +64,17 @@ def test_answers_by_words_alone_are_usable_by_everyone(visits: Visits):
     found = [finding for address in questions for finding in _look_at(page, address)]
 
     assert found == []
+
+
+def test_no_word_that_was_found_is_too_long_for_a_phone(visits: Visits):
+    actor = make_actor()
+    _store(actor, "Donaudampfschifffahrtsgesellschaft" * 9)
+    page = visits.by(actor.user)
+    page.set_viewport_size({"width": 320, "height": 900})
+
+    wide = [address for address in _addresses() if page.goto(address) and scrolls_sideways(page)]
+
+    assert wide == []
 
 
 def test_whatever_was_found_is_shown_and_never_run(visits: Visits):

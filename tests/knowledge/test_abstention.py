@@ -157,6 +157,20 @@ def test_documentation_returns_nothing_when_nothing_matches(settings):
     assert found.items == []
 
 
+@BUILTIN
+def test_documentation_shows_what_may_be_meant_and_says_that_it_is_not_certain():
+    make_reference("helios users list", summary="List all users of an instance.")
+    make_reference("helios users remove", summary="Take a user out of an instance.")
+    make_reference("helios users invite", summary="Ask a user into an instance.")
+    embed_pending()
+
+    found = search_knowledge(make_actor(), query="get rid of a colleague who left us")
+
+    assert {hit.relevance for hit in found.items} == {"weak"}
+    shape = CATALOGUE["search_knowledge"].shape
+    assert _in_words(found, "reference_hits.md", shape).startswith("Nothing certain; nearest")
+
+
 def test_whole_words_that_exist_are_suggested(deploys):
     add_entry(deploys, content="T", entry_type="fact", tags=["t"])
 

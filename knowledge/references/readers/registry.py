@@ -214,7 +214,7 @@ def generator_for(source: Source, kind: str = "auto") -> Generator:
     suffix = source.path.suffix.lower()
     hint = _INSTEAD.get("asyncapi" if is_asyncapi else suffix, f"Say which with --kind: {kinds}.")
     if suffix in (".go", ".rs") and source.fetched is None and (program := program_of(source.path)):
-        hint = f"It is built to `{program}`. Where that is installed: bigmind references_import {program} --kind help."
+        hint = f"Its program is `{program}`. Where that is installed: bigmind references_import {program} --kind help."
     raise Invalid(f"No generator recognises {source.name}.", hint=hint)
 
 
