@@ -205,7 +205,7 @@ def name_relevances(items: Sequence[Finding], *, is_known: bool, best: float) ->
 
 
 def is_strong(item: Finding) -> bool:
-    """Return whether an answer may be relied on: its first hits are right in nine of ten. Decision 112 has the figures.
+    """Return whether an answer may be relied on: of first hits, about nine of ten are right (decision 112).
 
     It is very near in meaning; or it is near, and lacks no word of the question.
     """
