@@ -12,7 +12,7 @@ from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import GapState, Passage, UnansweredQuestion
 from knowledge.recall.hits import findings
 from knowledge.recall.visibility import visible_things
-from knowledge.search.abstention import is_answered, may_answer
+from knowledge.search.abstention import is_answered
 
 Titles = dict[tuple[str, str], str]
 """By kind and id."""
@@ -64,9 +64,8 @@ def _ask(question: UnansweredQuestion, newest: int) -> bool:
         )
         if found.fallback and question.vector is not None:
             return False  # The embedder is away: words alone would miss what it would find.
-        # When it was asked, everything was far: what answers now is new. In a memory of one or two items anything
-        # stands out, so an answer has to be near besides.
-        answer = next((item for item in found.items[:1] if is_answered(found) and may_answer(item)), None)
+        # When it was asked, everything was far: what answers now is new.
+        answer = next((item for item in found.items[:1] if is_answered(found)), None)
         changes: dict[str, object] = {"asked_up_to": newest}
         if answer is not None:
             changes |= {"answered_at": timezone.now(), "kind": answer.kind, "source_id": answer.source_id}

@@ -4,11 +4,14 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import override_settings
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.errors import Forbidden, NotFound
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from knowledge.exposures.gaps import (
     forget_old_questions,
     forget_question,
@@ -25,7 +28,7 @@ from knowledge.kb.entries import add_entry
 from knowledge.kb.entry_reading import search_entries
 from knowledge.models import Gap, Kind, UnansweredQuestion
 from knowledge.recall import asking_again
-from knowledge.recall.recall import search_chunks
+from knowledge.recall.recall import recall, search_chunks
 from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.passages import erase_passages
 from knowledge.tasks import embed_pending as embed_pending_task
@@ -38,6 +41,14 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 _PER_REQUEST = re.compile(r'csrfmiddlewaretoken" value="[^"]*"|nonce="[^"]*"|\d+ seconds? ago')
 _NUMBERS = re.compile(r"\d+")
 QUESTION = "How do we rotate the Kafka certificates?"
+_ANSWER = "We rotate the Kafka certificates with make rotate."
+IMPORTS = {
+    "kb_bulk_import": {"entries": [{"content": _ANSWER, "entry_type": "fact"}]},
+    "references_import": {
+        "collection": "kafka",
+        "drafts": [{"kind": "guide", "key": "rotate", "title": "Rotate the Kafka certificates", "content": _ANSWER}],
+    },
+}
 
 
 def _agent() -> Actor:
@@ -150,6 +161,56 @@ def test_something_shared_answers_it_for_everybody_who_asked():
 
     assert _names(curator) == []
     assert [gap.answer for gap in list_gaps(curator, state="answered").items] == [("entry", str(entry.pk))]
+
+
+@pytest.mark.parametrize("name", IMPORTS)
+def test_what_an_import_brings_answers_it(name):
+    agent, curator = _agent(), make_actor(curator=True)
+    _ask(agent)
+
+    perform(CATALOGUE[name], curator, IMPORTS[name], transport="rest")
+    embed_pending_task()
+
+    assert _names(agent) == []
+    (gap,) = list_gaps(agent, state="answered").items
+    assert gap.name == QUESTION
+    assert gap.answer
+    assert gap.answer[0] == ("entry" if name == "kb_bulk_import" else "reference")
+
+
+@override_settings(EMBEDDING_PROVIDER="builtin")
+def test_a_question_leaves_the_list_exactly_when_recall_answers_it():
+    agent = _agent()
+    questions = ["who is my boss", "when does the bakery open", "what does a ticket to the museum cost"]
+    for question in questions:
+        _ask(agent, question)
+
+    for fact in (
+        "Mein Chef heißt Anton Berger.",
+        "Deploys go out on Tuesdays.",
+        "The staging server is in Graz.",
+        "I drink tea in the morning.",
+        "Invoices are sent as PDF.",
+        "The VPN needs a token.",
+    ):
+        make_fact(agent, fact)
+    embed_pending_task()
+
+    assert set(_names(agent)) == {one for one in questions if recall(agent, query=one).state != "answer"}
+    assert [gap.name for gap in list_gaps(agent, state="answered").items] == questions[:1]
+
+
+@override_settings(EMBEDDING_PROVIDER="builtin")
+def test_the_only_thing_there_is_answers_nothing_by_being_alone():
+    agent = _agent()
+    question = "how many patients are there a year"
+    _ask(agent, question)
+    make_fact(agent, "Platform engineer for a group of four hospitals in Brittany")
+
+    embed_pending_task()
+
+    assert recall(agent, query=question).state == "uncertain"
+    assert _names(agent) == [question]
 
 
 def test_whoever_asked_answered_by_their_own_memory_is_not_disclosed_as_answered():
