@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import log
+from operator import attrgetter
 from statistics import median
 
 from bigmind.text.languages import ENGLISH
@@ -56,6 +57,7 @@ _OTHERS = 0.12
 NEAR, NEAR_GROWS = 0.2, 0.02
 """The least best cosine of something that is worth a line that nobody asked for, and what is added for the logarithm of
 how many candidates there were: of more, one is nearer by chance. Decision 105 has both error rates."""
+_SCORE = attrgetter("score")
 # Words that do not begin a sentence. Linear: a match has a bounded beginning.
 _WORD_WITHIN = re.compile(r"(?<=[^\W_][ ,;:])[^\W_][\w'-]*|(?<=[^\W_], )[^\W_][\w'-]*")
 
@@ -86,7 +88,7 @@ def is_answered(found: Findings) -> bool:
     """
     first = found.items[:JUDGED]
     # A missing cosine would count as 0, and everything as uncertain while vectors are being made.
-    if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
+    if _is_plain(first):
         return bool(answering(found.items))
     if found.total <= SMALL:
         is_certain = _stands_out_by(first) >= STANDS_OUT or max(map(_nearness, first), default=0.0) >= CERTAIN
@@ -100,13 +102,19 @@ def is_near(found: Findings) -> bool:
     What has nearly all words of the question, or no vector yet, is if it may answer.
     """
     first = found.items[:JUDGED]
-    if any(item.vector is None or (item.keyword or 0.0) >= ALL_WORDS for item in first):
+    if _is_plain(first):
         return bool(answering(found.items))
     return _best_cosine(first) >= NEAR + NEAR_GROWS * log(max(1, found.total))
 
 
-def _best_cosine(first: Iterable[Finding]) -> float:
-    return max((item.vector or 0.0 for item in first), default=0.0)
+def _is_plain(first: Sequence[Finding]) -> bool:
+    """Return whether words alone decide: one has nearly all of the question's, or no vector yet."""
+    most = max([item.keyword or 0.0 for item in first], default=0.0)
+    return most >= ALL_WORDS or None in [item.vector for item in first]
+
+
+def _best_cosine(first: Sequence[Finding]) -> float:
+    return max([item.vector or 0.0 for item in first], default=0.0)
 
 
 def _stands_out_by(first: Sequence[Finding]) -> float:
@@ -156,21 +164,28 @@ def next_steps(found: Findings) -> list[Finding]:
     """
     if not found.items or found.weights.keys() <= set(found.items[0].matched):
         return []
-    first, *others = found.items
+    words = _names_in([item.text for item in found.items])
     asked = {word.casefold() for word in IDENTIFIER.findall(found.text)}
-    named = _names_in(first.text).keys() - asked
+    named = words[0].keys() - asked
     by_word: dict[str, list[Finding]] = {}
-    for item in others:
-        for word in named & _names_in(item.text).keys():
+    for item, its_words in zip(found.items[1:], words[1:], strict=True):
+        for word in named & its_words.keys():
             by_word.setdefault(word, []).append(item)
-    capitals = {word for item in found.items for word, is_name in _names_in(item.text).items() if is_name}
+    capitals = {word for its_words in words for word, is_name in its_words.items() if is_name}
     linked = [item for word, some in by_word.items() if word in capitals and len(some) <= STEPS for item in some]
-    return sorted({id(item): item for item in linked}.values(), key=lambda item: -item.score)[:STEPS]
+    return sorted({id(item): item for item in linked}.values(), key=_SCORE, reverse=True)[:STEPS]
 
 
-def _names_in(text: str) -> dict[str, bool]:
-    """Return the words of a text that are long enough for a name, and whether each is written like one."""
-    return {word.casefold(): word != word.casefold() for word in IDENTIFIER.findall(text) if len(word) > SHORT_WORD}
+def _names_in(texts: Iterable[str]) -> list[dict[str, bool]]:
+    """Return of each text the words that are long enough for a name, and whether each is written like one."""
+    names: list[dict[str, bool]] = []
+    for text in texts:
+        names.append({})
+        for word in IDENTIFIER.findall(text):
+            if len(word) > SHORT_WORD:
+                small = word.casefold()
+                names[-1][small] = word != small
+    return names
 
 
 def best_score(items: Iterable[Finding]) -> float:

@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import compress
+from math import log
+from operator import attrgetter
 from time import perf_counter
 
 from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
 from knowledge.search.filters import Filters
-from knowledge.search.frequencies import coverage, most_selective, word_weights
+from knowledge.search.frequencies import MOST_WORDS, rarest
 from knowledge.search.indexes import Scope
 from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import (
     Candidate,
-    KeywordCandidates,
     OtherScores,
     Unit,
     Units,
@@ -74,12 +75,16 @@ def find_candidates(
     question, started = replace(question, scopes=scopes), perf_counter()
     units = units_of(filters, scopes)
     groups = range(len(filters.groups) or 1)
-    words = most_selective(question.lexemes, scopes)
+    words: Sequence[str] = question.lexemes
+    if len(words) > MOST_WORDS:
+        # By the largest scope, as small ones have no frequencies.
+        words = rarest(words, max(scopes, key=attrgetter("passages")))[:MOST_WORDS]
     question, matches = _match_words(question, words, units, groups)
     took = perf_counter() - started
     vector, space = question.vector, question.space
     if vector is None or space is None:
-        return question, [_combine(question, words, one, {}, OtherScores({}, {}, 0)) for one in matches], took
+        nothing: list[dict[int, Candidate]] = [{} for _ in groups]
+        return question, _combine(question, words, matches, nothing, OtherScores({}, {}, 0)), took
     near = _compare_meaning(question, vector, space, units, groups)
     has = {passage: one.has for matched in matches for passage, one in matched.candidates.items()}
     compared = {passage for one in near for passage in one}
@@ -93,37 +98,66 @@ def find_candidates(
         without_distance=has.keys() - compared,
         scopes=scopes,
     )
-    return question, [_combine(question, words, *one, other) for one in zip(matches, near, strict=True)], took
+    return question, _combine(question, words, matches, near, other), took
 
 
 def _combine(
     question: SearchQuestion,
     words: Sequence[str],
-    matched: Matches,
-    near: dict[int, Candidate],
+    matches: Sequence[Matches],
+    compared: Sequence[dict[int, Candidate]],
     other: OtherScores,
-) -> Found:
-    candidates = {**near, **matched.candidates}
-    has = {passage: one.has or other.has.get(passage, 0) for passage, one in candidates.items()}
-    vector = {
-        passage: float(score)
-        for passage in candidates
-        if (score := near[passage].score if passage in near else other.near.get(passage)) is not None
-    }
-    weights = dict(zip(words, matched.weights, strict=False))
-    return Found(
-        candidates=candidates,
-        keyword=coverage(has, matched.weights),
-        vector=vector,
-        brought={"keyword": len(matched.candidates), "vector": len(near)},
-        waiting=other.waiting,
-        weights=_weights_with_corrections(weights, question.synonyms) if question.synonyms else weights,
-        words=weights,
-        missing=matched.missing,
-        counts=dict(zip(words, matched.counts, strict=False)),
-        has=has,
-        lexemes=words,
-    )
+) -> list[Found]:
+    """Return what both retrievers found in each group, with both scores of every candidate.
+
+    That of the keyword retriever is the share of the question's weight that the words of a passage have: 1 is all of
+    it. A passage without any of them has none.
+    """
+    found = []
+    for matched, near in zip(matches, compared, strict=True):
+        candidates = {**near, **matched.candidates}
+        has, keyword, vector = dict[int, int](), dict[int, float](), dict[int, float]()
+        shares, whole = dict[int, float](), sum(matched.weights)
+        for passage, one in candidates.items():
+            bits = has[passage] = one.has or other.has.get(passage, 0)
+            if bits:
+                # Passages with the same words share one computation.
+                if bits not in shares:
+                    its_words = [weight for number, weight in enumerate(matched.weights) if bits >> number & 1]
+                    shares[bits] = sum(its_words) / whole
+                keyword[passage] = shares[bits]
+            score = near[passage].score if passage in near else other.near.get(passage)
+            if score is not None:
+                vector[passage] = float(score)
+        weights = dict(zip(words, matched.weights, strict=False))
+        found.append(
+            Found(
+                candidates=candidates,
+                keyword=keyword,
+                vector=vector,
+                brought={"keyword": len(matched.candidates), "vector": len(near)},
+                waiting=other.waiting,
+                weights=_weights_with_corrections(weights, question.synonyms) if question.synonyms else weights,
+                words=weights,
+                missing=matched.missing,
+                counts=dict(zip(words, matched.counts, strict=False)),
+                has=has,
+                lexemes=words,
+            )
+        )
+    return found
+
+
+def word_weights(passages: Sequence[float]) -> list[float]:
+    """Return the weight of each word of a question, from the number of passages that contain it.
+
+    The weight is an inverse document frequency, as in BM25. It is computed over all searched scopes together, so that
+    their scores can be compared.
+    """
+    most = max(passages, default=0.0)
+    # Half a passage: a word that none has weighs a little more than one that a single passage has, and not infinitely.
+    # `retrievers.py` has the same formula in SQL, by which each scope chooses its candidates.
+    return [log(1 + most / max(count, 0.5)) for count in passages]
 
 
 def _match_words(
@@ -131,21 +165,21 @@ def _match_words(
 ) -> tuple[SearchQuestion, list[Matches]]:
     """Run the keyword retriever, once more when a word is corrected; the question comes back with the correction."""
     matched = match_words(words, units, synonyms=question.synonyms)
-    unknown = _unknown(words, _add_up([one.counts for one in matched if one.counts]))
+    unknown = _unknown(words, _add_up([one.counts for one in matched]))
     corrections = correct_words(unknown, question.scopes) if unknown else {}
     # A word that another kind has is its own correction: to ask for it once more would find the same.
     if misspelt := {word: others for word, others in corrections.items() if others != {word}}:
         question = correct_question(question, misspelt)
         matched = match_words(words, units, synonyms=question.synonyms)
-    matches, by_group = [], [list[KeywordCandidates]() for _ in groups]
+    candidates = _of_groups(units, [one.candidates for one in matched], groups)
+    in_each = [list[Sequence[float]]() for _ in groups]
     for unit, one in zip(units, matched, strict=True):
-        by_group[unit.group].append(one)
-    for of_group in by_group:
-        counts = [one.counts for one in of_group if one.counts]
-        in_all = _add_up(counts)
-        missing = frozenset(_unknown(words, in_all)).difference(corrections)
-        candidates = merge_candidates(chain.from_iterable([one.candidates for one in of_group]))
-        matches.append(Matches(candidates, in_all, word_weights(counts), missing))
+        in_each[unit.group].append(one.counts)
+    matches = []
+    for best, some in zip(candidates, in_each, strict=True):
+        counts = _add_up(some)
+        missing = frozenset(_unknown(words, counts)).difference(corrections)
+        matches.append(Matches(best, counts, word_weights(counts), missing))
     return question, matches
 
 
@@ -169,7 +203,7 @@ def _of_groups(
     by_group = [list[Candidate]() for _ in groups]
     for unit, some in zip(units, found, strict=True):
         by_group[unit.group] += some
-    return [*map(merge_candidates, by_group)]
+    return merge_candidates(by_group)
 
 
 def _add_up(counts: Sequence[Sequence[float]]) -> list[float]:
@@ -180,8 +214,8 @@ def _unknown(words: Sequence[str], counts: Sequence[float]) -> list[str]:
     """Return the words that no passage has, nor any other form of them."""
     if all(counts):
         return []
-    known = {word[:FORM_CHARS] for word, count in zip(words, counts, strict=False) if count}
-    return [word for word, count in zip(words, counts, strict=False) if not (count or word[:FORM_CHARS] in known)]
+    known = {word[:FORM_CHARS] for word in compress(words, counts)}
+    return [word for word in words if word[:FORM_CHARS] not in known]
 
 
 def _weights_with_corrections(weights: dict[str, float], synonyms: Synonyms) -> dict[str, float]:

@@ -115,7 +115,7 @@ def read_findings(ranked: Sequence[Ranked], question: SearchQuestion, found: Fou
             texts = {**texts, **{row[0]: PassageText(*row[1:]) for row in cursor.fetchall()}}
     lexemes = [*enumerate(found.lexemes)]
     matched = {bits: [word for number, word in lexemes if bits >> number & 1] for bits in set(found.has.values())}
-    needed = sum(1 << number for number, word in lexemes if found.words.get(word))
+    needed = sum([1 << number for number, word in lexemes if found.words.get(word)])
     findings = []
     for one in ranked:
         passage = one.candidate.passage

@@ -1,12 +1,11 @@
-"""Word frequencies: which words of a question are worth looking up, and how much each weighs.
+"""Word frequencies: which words of a question are worth looking up in a scope that is large.
 
 Counted over one scope at a time, the user's own or the shared one. Frequencies over all users' passages would disclose
 whether a word occurs in someone else's memory: by which words are left out, and by how much each weighs.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log
 from time import monotonic
 from uuid import UUID
 
@@ -75,14 +74,6 @@ def forget_statistics() -> None:
     _known.clear()
 
 
-def most_selective(lexemes: Sequence[str], scopes: Sequence[Scope]) -> list[str]:
-    """Return the words of a question, or of a very long one the MOST_WORDS rarest."""
-    if len(lexemes) <= MOST_WORDS:
-        return list(lexemes)
-    # By the largest scope, as small ones have no frequencies.
-    return rarest(lexemes, max(scopes, key=lambda scope: scope.passages))[:MOST_WORDS]
-
-
 def rarest(lexemes: Sequence[str], scope: Scope) -> list[str]:
     """Return the words, the rarest first; of those without a frequency, the longest first.
 
@@ -96,33 +87,6 @@ def count_words(lexemes: Sequence[str], scope: Scope) -> list[float | None]:
     """Return in about how many passages of a scope each word occurs; None for words that are not common."""
     shares = _shares(scope)
     return [shares[lexeme] * scope.passages if lexeme in shares else None for lexeme in lexemes]
-
-
-def word_weights(counts: Sequence[Sequence[float]]) -> list[float]:
-    """Return the weight of each word of a question, from the number of passages that contain it in each scope.
-
-    The weight is an inverse document frequency, as in BM25. It is computed over all searched scopes together, so that
-    their scores can be compared.
-    """
-    passages = [*map(sum, zip(*counts, strict=True))]
-    most = max(passages, default=0.0)
-    # Half a passage: a word that none has weighs a little more than one that a single passage has, and not infinitely.
-    # `retrievers.py` has the same formula in SQL, by which each scope chooses its candidates.
-    return [log(1 + most / max(count, 0.5)) for count in passages]
-
-
-def coverage(has: Mapping[int, int], weights: Sequence[float]) -> dict[int, float]:
-    """Return for each passage the share of the question's weight that its words have: 1 is all of it.
-
-    A passage without any of the words is left out. Passages with the same words share one computation.
-    """
-    whole = sum(weights)
-    scores = {
-        bits: sum([weight for number, weight in enumerate(weights) if bits >> number & 1]) / whole
-        for bits in set(has.values())
-        if bits
-    }
-    return {passage: scores[bits] for passage, bits in has.items() if bits}
 
 
 def _shares(scope: Scope) -> dict[str, float]:

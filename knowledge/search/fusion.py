@@ -14,7 +14,6 @@ would rank above everything that has them.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -62,12 +61,15 @@ def fuse(keyword: Scores, vector: Scores, *, recipe: str = "") -> dict[int, Fuse
         vector: Scores of all candidates; one without a score has no vector yet.
         recipe: One of RECIPES. Default: the setting `BIGMIND_SEARCH_FUSION`.
     """
-    rankings = RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector)
-    used = {name: ranking for name, ranking in rankings.items() if ranking.scores}
-    # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
-    # words keep their weight: that none of them occurs is known, and lowers every score.
-    whole = sum([ranking.weight for name, ranking in rankings.items() if name in used or name == "keyword"])
-    passages = dict.fromkeys(chain.from_iterable([ranking.scores for ranking in used.values()]))
+    used, whole, passages = dict[str, _Ranking](), 0.0, dict[int, None]()
+    for name, ranking in RECIPES[recipe or settings.SEARCH_FUSION](keyword, vector).items():
+        # Without vectors the words count in full, because nothing is known of the meaning. Without keyword matches the
+        # words keep their weight: that none of them occurs is known, and lowers every score.
+        if ranking.scores or name == "keyword":
+            whole += ranking.weight
+        if ranking.scores:
+            used[name] = ranking
+            passages |= dict.fromkeys(ranking.scores)
     weighed = [(name, ranking.scores, ranking.weight / whole, ranking.otherwise) for name, ranking in used.items()]
     fused = {}
     # A search has a thousand candidates: a call for each would take longer than the sums.
@@ -170,11 +172,14 @@ class _Ranking:
 
 def _usual(keyword: Scores, vector: Scores) -> float:
     """Return the median similarity of the passages that the words found: a guess for one without a vector."""
-    return median([vector[passage] for passage in keyword if passage in vector] or vector.values() or [0.0])
+    found = [*map(vector.__getitem__, keyword.keys() & vector.keys())]
+    return median(found or vector.values() or [0.0])
 
 
-def _positive(scores: Scores) -> dict[int, float]:
+def _positive(scores: Scores) -> Scores:
     """Clip scores at 0: a cosine below 0 means no more than 0, that question and passage are unrelated."""
+    if min(scores.values(), default=0.0) >= 0.0:
+        return scores
     return {passage: max(0.0, score) for passage, score in scores.items()}
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -30,6 +32,7 @@ RERANKED = 50
 SHORT_TURN = 400
 """Characters of an exchange whose neighbours say what it is about. A longer one says that itself."""
 NAME_CHARS = 40
+_SCORE = attrgetter("score")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Of the best their tokens and what a reader is shown; of exchanges what counts beside their words; and which facts are
@@ -109,9 +112,9 @@ def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tupl
     Beside them it returns what the best passages say.
     """
     fused = [fuse(found.keyword, found.vector) if found.candidates else {} for found in groups]
-    alone = [{passage: score for passage, (score, *_) in one.items()} for one in fused]
+    alone = [dict(zip(one, map(_SCORE, one.values()), strict=True)) for one in fused]
     best = [sorted(one, key=one.__getitem__, reverse=True)[:RERANKED] for one in alone]
-    known = read_known(groups, [passage for one in best for passage in one], question, owner)
+    known = read_known(groups, [*chain.from_iterable(best)], question, owner)
     ranked = [
         _rank(found, one, scores, first, known, question) if one else []
         for found, one, scores, first in zip(groups, fused, alone, best, strict=True)
@@ -129,8 +132,10 @@ def _rank(
 ) -> list[Ranked]:
     late = compare_tokens(best, question, found, known.tokens)
     moved = add_late(alone, late)
-    turns = {passage: known.turns[passage] for passage in found.candidates if passage in known.turns}
-    weighed = weigh_turns(moved, turns, question.text)
+    weighed = moved
+    if known.turns:
+        turns = {passage: known.turns[passage] for passage in found.candidates if passage in known.turns}
+        weighed = weigh_turns(moved, turns, question.text)
     scores = dict(weighed)
     if question.period:
         for passage in scores.keys() & known.within:
@@ -179,7 +184,7 @@ def read_known(groups: Sequence[Found], best: list[int], question: SearchQuestio
     begins, ends = [(moment - EPOCH) // timedelta(microseconds=1) for moment in (start, end)]
     timed = [one.passage for one in candidates] if question.period else []
     parameters = {f"scope_{number}": value for number, value in enumerate(searched.parameters)}
-    statement = _KNOWN.format(scope=searched.text % tuple(f"%({name})s" for name in parameters))
+    statement = _KNOWN.format(scope=searched.text % tuple([f"%({name})s" for name in parameters]))
     rows: dict[str, dict[int, tuple[Any, ...]]] = {"passage": {}, "chunk": {}, "within": {}, "fact": {}}
     with read_cursor() as cursor:
         cursor.execute(

@@ -368,10 +368,13 @@ def score_by_other_retriever(
     return OtherScores(has, {passage: 1 - distance for passage, _, distance in rows if distance is not None}, count)
 
 
-def merge_candidates(found: Iterable[Candidate]) -> dict[int, Candidate]:
-    """Return the best CANDIDATES of several scopes, by passage."""
-    best = sorted(found, key=_BY_SCORE, reverse=True)[:CANDIDATES]
-    return dict(zip(map(_PASSAGE, best), best, strict=True))
+def merge_candidates(groups: Iterable[list[Candidate]]) -> list[dict[int, Candidate]]:
+    """Return the best CANDIDATES of several scopes, by passage, in each group."""
+    merged = []
+    for found in groups:
+        best = sorted(found, key=_BY_SCORE, reverse=True)[:CANDIDATES]
+        merged.append(dict(zip(map(_PASSAGE, best), best, strict=True)))
+    return merged
 
 
 @contextmanager

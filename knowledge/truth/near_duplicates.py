@@ -190,8 +190,8 @@ def compare_by_words(fact: Fact, near: Iterable[Source], kept: Collection[int] =
 def _find_by_words(text: str, filters: Filters, owner: User) -> dict[str, float | None]:
     [scope] = scopes_of(owner, filters.kinds)
     words = rarest(lexemes_of(text), scope)[:SOUGHT_WORDS]
-    found = merge_candidates(retrieve_by_words(words, filters, scope, few=False).candidates).values()
-    return dict.fromkeys([candidate.source_id for candidate in found][:COMPARED])
+    [found] = merge_candidates([retrieve_by_words(words, filters, scope, few=False).candidates])
+    return dict.fromkeys([candidate.source_id for candidate in found.values()][:COMPARED])
 
 
 def _relations(thing: Fact | Entry, near: Mapping[Source, float | None]) -> Iterator[Similar]:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from knowledge.models import AskedForm, EmbeddingSpace
-from knowledge.search.candidates import FORM_CHARS
+from knowledge.search.candidates import FORM_CHARS, word_weights
 from knowledge.search.findings import Finding
-from knowledge.search.frequencies import word_weights
 from knowledge.search.fusion import PERIOD, WORDS
 from knowledge.search.late_interaction import as_words, shares_of_words
 
@@ -92,7 +91,7 @@ class ReplayedQuestion:
         if not self.is_of_company:
             gained = [found.counts[world] - found.counts[0] for found in self.found]
             counts = [max(0.0, then + more) for then, more in zip(self.asked.outline["counts"], gained, strict=True)]
-        return word_weights([counts]) if counts else []
+        return word_weights(counts)
 
     @property
     def shifts(self) -> bool:
