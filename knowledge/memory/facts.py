@@ -78,22 +78,22 @@ class StoredFact:
     def next_steps(self) -> list[str]:
         """The calls for the cases that it takes the place of what it resembles, or holds beside it."""
         own = [one for one in self.similar if one.kind == Kind.FACT]
+        # A call for each: what one warning is wrong about would go with what another is right about.
         calls = []
-        if against := [one for one in own if one.contradicts]:
-            replace = call_to_replace(self.fact, against)
-            calls.append(f"If {_handles(against)} is outdated: {replace}. If all are true, send despite in its place.")
-        elif own:
-            calls.append(f"If it takes the place of {_handles(own)}: {call_to_replace(self.fact, own)}")
+        for one in [one for one in own if one.contradicts] or own:
+            call = call_to_replace(self.fact, one)
+            outdated = f"If {one.handle} is outdated: {call}. If both are true, send despite in its place."
+            calls.append(outdated if one.contradicts else f"If it takes the place of {one.handle}: {call}")
         if any(one.contradicts and one.kind == Kind.COMPANY for one in self.similar):
             calls.append("If the company knowledge is wrong or outdated: memory_feedback.")
         return [*calls, *self.left_over]
 
 
-def call_to_replace(fact: Fact, others: Sequence[Similar]) -> str:
-    """Return the call that lets a stored fact replace others."""
+def call_to_replace(fact: Fact, other: Similar) -> str:
+    """Return the call that lets a stored fact replace another."""
     text = fact.fact if len(fact.fact) <= QUOTED_CHARS else "the same text"
-    quoted, ids = json.dumps(text, ensure_ascii=False), [number_of(one.id) for one in others]
-    return f'memory_store_fact(category="{fact.category}", fact={quoted}, supersedes={ids})'
+    quoted = json.dumps(text, ensure_ascii=False)
+    return f'memory_store_fact(category="{fact.category}", fact={quoted}, supersedes=[{number_of(other.id)}])'
 
 
 def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> list[str]:
@@ -102,8 +102,7 @@ def replace_too(new: Fact, old: Sequence[Fact], but: Sequence[Similar] = ()) -> 
     for known in (new.pk, *(one.id for one in but)):
         near.pop(known, None)
     return [
-        f"{one.handle} {quote(one.excerpt)} says nearly what was replaced. Replace it, too? "
-        f"{call_to_replace(new, [one])}"
+        f"{one.handle} {quote(one.excerpt)} says nearly what was replaced. Replace it, too? {call_to_replace(new, one)}"
         for one in near.values()
     ]
 
@@ -230,10 +229,6 @@ def _set_days(fact: Fact, days: Mapping[str, datetime]) -> None:
     for name, day in days.items():
         setattr(fact, name, day)
     fact.save(update_fields=[*days, "updated_at"])
-
-
-def _handles(facts: Sequence[Similar]) -> str:
-    return ", ".join(one.handle for one in facts)
 
 
 def _project_of(category: str, named: str, session: Session | None) -> str:

@@ -44,6 +44,26 @@ def test_a_fact_that_contradicts_an_older_one_names_it_with_the_call_that_settle
     assert len(new.next_steps) == 1
 
 
+def test_each_of_several_that_it_contradicts_is_replaced_by_a_call_of_its_own():
+    actor = make_actor()
+    old = [store(actor, text).fact for text in (TUESDAY, "The shop deploys on Monday.")]
+
+    new = store(actor, THURSDAY)
+
+    calls = {step.split()[1]: step for step in new.next_steps}
+    assert set(calls) == set(relations(new)) == {f"F{one.number}" for one in old}
+    assert [f"supersedes=[{one.number}])" in calls[f"F{one.number}"] for one in old] == [True, True]
+
+
+def test_what_has_moved_to_another_day_contradicts_the_day_and_not_the_tool():
+    actor = make_actor()
+    store(actor, "We deploy billing with Nomad, not Kubernetes, since the March outage.")
+    store(actor, "Payroll exports run on Jenkins, not on Airflow.")
+
+    assert not [one for one in store(actor, "The billing deploy day moved to Thursday.").similar if one.contradicts]
+    assert not [one for one in store(actor, "The payroll export changed to Fridays.").similar if one.contradicts]
+
+
 def test_the_next_start_says_how_much_there_is_to_settle():
     actor = make_agent(make_user(), "claude-code")
     old = store(actor, TUESDAY).fact
