@@ -64,7 +64,7 @@ SESSION_NAME = r"^[A-Za-z0-9_:#. -]{1,50}$"
 SessionId = Annotated[
     str,
     Handle("session", defaults_to_ours=True),
-    Field(pattern=SESSION_NAME, description="S7, from the start. Default: this conversation's."),
+    Field(pattern=SESSION_NAME, description="S7. Default: this conversation's."),
 ]
 SomeSessionId = Annotated[str, Handle("session"), Field(pattern=SESSION_NAME, description="S7, or its id.")]
 LATEST = "latest"

@@ -72,7 +72,7 @@ class StoredFact:
     @property
     def session_handle(self) -> str:
         """The handle of the session it was stored in; empty where there is none."""
-        return self.fact.source_session.handle if self.fact.source_session else ""
+        return self.fact.session_handle
 
     @property
     def next_steps(self) -> list[str]:
@@ -305,13 +305,14 @@ def correct_fact(
     fact_id: FactId,
     fact: FactText,
     category: CategoryName | None = None,
+    source_session: SessionId | None = None,
     valid_from: ValidFrom | None = None,
     valid_until: ValidUntil | None = None,
 ) -> Fact:
     """Replace a fact with the truth; the old one is set aside.
 
-    Call this when a fact is nearly right, or to end it (same text). Returns the new one, and what says nearly the same
-    as the old one.
+    Call this when a fact is nearly right, or to end it (same text). Returns the new one, and what
+    repeats the old.
     """
     old = own_fact(actor, fact_id)
     if not old.is_current:
@@ -324,7 +325,10 @@ def correct_fact(
             old.category = category
             old.save(update_fields=["category", "updated_at"])
         return old
-    new, _ = replace_facts([old], stays=old, text=fact, category=category, days=days, reason="Corrected.")
+    said_in = session_of_write(actor, source_session)
+    new, _ = replace_facts(
+        [old], stays=old, text=fact, category=category, days=days, reason="Corrected.", said_in=said_in
+    )
     new.next_steps = replace_too(new, [old])
     return new
 

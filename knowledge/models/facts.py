@@ -202,6 +202,11 @@ class Fact(HasNumber, PrivateModel, Anchored):
         return self.ends_at is not None and self.ends_at <= timezone.now()
 
     @property
+    def session_handle(self) -> str:
+        """The handle of the session it was stored in; empty where it has none."""
+        return self.source_session.handle if self.source_session else ""
+
+    @property
     def validity(self) -> str:
         """When it holds, such as “until 2026-03-01”; empty for what holds since it was stored, as far as is known."""
         newer = self.superseded_by

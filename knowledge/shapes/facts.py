@@ -36,6 +36,7 @@ class FactShape(Shape):
 class CorrectedFactShape(FactShape):
     """The fact as corrected."""
 
+    session_handle: str = Field(description="The handle of its session: S7. Empty: it has none.")
     next_steps: list[str] = Field(description="Calls that replace what says nearly the same as before.")
 
 

@@ -10,7 +10,7 @@ from bigmind.core.errors import Conflict
 from bigmind.database.columns import ColumnCopy
 from bigmind.text.hygiene import digest
 from knowledge.anchors.grammar import MOST_ANCHORS
-from knowledge.models import Fact, Kind, Passage
+from knowledge.models import Fact, Kind, Passage, Session
 from knowledge.search.passages import erase_passages
 
 from .fact_index import index_fact
@@ -44,6 +44,7 @@ def replace_facts(
     category: str | None = None,
     days: Mapping[str, datetime] | None = None,
     reason: str,
+    said_in: Session | None = None,
 ) -> tuple[Fact, bool]:
     """Replace facts with one of them, or with a new one that has its category and project.
 
@@ -51,6 +52,7 @@ def replace_facts(
         facts: Locked, and current; the one that stays is among them.
         text: The text of the new one; empty, or that of the one that stays: none is stored.
         days: The dates of the new one, by column, where they differ from those of the one that stays.
+        said_in: The session of the new one; without it, that of the one that stays.
 
     Returns:
         The fact that is valid now, and whether it is new.
@@ -66,6 +68,7 @@ def replace_facts(
                 "anchor_checks": stays.accepted_checks,
                 "category": category or stays.category,
                 "fact": text,
+                "source_session": said_in or stays.source_session,
                 **(days or {}),
             },
         )

@@ -6,8 +6,9 @@ import pytest
 from django.db import connection
 
 from bigmind.core.errors import Conflict, NotFound
-from knowledge.context.sessions import start_session
+from knowledge.context.sessions import end_session, start_session
 from knowledge.context.start_context import get_context
+from knowledge.conversation.current_sessions import begin_session
 from knowledge.memory.facts import correct_fact, deprecate_fact, erase_fact, list_facts, restore_fact, store_fact
 from knowledge.models import Fact, Passage
 from knowledge.truth import near_duplicates
@@ -94,6 +95,19 @@ def test_a_correction_replaces_the_fact_and_the_old_one_points_to_it():
     assert (old.is_current, old.superseded_by) == (False, new)
     assert (new.category, new.project) == ("decision", "pi")
     assert [fact.fact for fact in list_facts(actor).items] == ["Deploys on Mondays."]
+
+
+def test_a_correction_belongs_to_the_session_it_was_said_in_and_else_to_that_of_the_old_fact():
+    actor = make_actor()
+    sessions = [begin_session(actor), begin_session(actor)]
+    old = store_fact(actor, category="decision", fact="Friday.", source_session=sessions[0].handle).fact
+
+    named = correct_fact(actor, fact_id=old.pk, fact="Monday.", source_session=sessions[1].handle)
+    for session in sessions:
+        end_session(actor, session_id=session.handle, one_liner="Days", outcome="Moved.")
+    on_a_page = correct_fact(actor, fact_id=named.pk, fact="Tuesday.")
+
+    assert [fact.session_handle for fact in (old, named, on_a_page)] == ["S1", "S2", "S2"]
 
 
 def test_a_fact_and_its_correction_are_never_both_current():

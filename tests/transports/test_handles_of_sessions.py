@@ -80,6 +80,7 @@ def test_a_session_that_is_sent_along_is_no_mistake_where_no_argument_takes_one(
     actor = make_actor()
     session = begin_session(actor)
     call(actor, "memory_store_fact", category="decision", fact="Lies.")
+    today = begin_session(actor)
 
     refusals = {
         name: message
@@ -87,10 +88,10 @@ def test_a_session_that_is_sent_along_is_no_mistake_where_no_argument_takes_one(
         if operation.effect is Effect.WRITE
         if (message := _refusal_of(operation, {named: session.handle}, named))
     }
-    corrected = call(actor, "memory_correct_fact", fact_id=1, fact="Truth.", **{named: session.handle})
+    corrected = call(actor, "memory_correct_fact", fact_id=1, fact="Truth.", **{named: today.handle})
 
     assert refusals == {}
-    assert corrected.fact == "Truth."
+    assert (corrected.fact, corrected.session_handle) == ("Truth.", today.handle)
 
 
 def _refusal_of(operation: Operation, sent: dict[str, str], named: str) -> str:
