@@ -8,7 +8,6 @@ from typing import Any
 
 from django import template
 from django.http import HttpRequest
-from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import get_script_prefix
 from django.utils import timezone
@@ -16,7 +15,6 @@ from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.text import slugify
-from django.utils.translation import get_language
 
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _, ngettext, write_number
@@ -99,17 +97,6 @@ def icon(name: str) -> str:
 def _drawing_of(name: str, _prefix: str) -> SafeString:
     # What `static` returns depends on the prefix, so it is part of what is remembered.
     return format_html('<svg class="icon" aria-hidden="true"><use href="{}#{}"/></svg>', static("img/icons.svg"), name)
-
-
-@register.simple_tag
-def constant(name: str) -> SafeString:
-    """Render a partial that says the same to everyone who reads a language: once, and kept."""
-    return _render_constant(name, get_language(), get_script_prefix())
-
-
-@lru_cache(64)
-def _render_constant(name: str, _language: str | None, _prefix: str) -> SafeString:
-    return render_to_string(name)
 
 
 @register.simple_tag
