@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, Max, Q, QuerySet, Subquery, Window
 from django.utils import timezone
 from pgvector.django import CosineDistance
@@ -47,9 +47,14 @@ SAME_MEANING = 0.58
 SAME_WORDS = 75.0
 """Of 100, where there is no vector to compare."""
 COMPARED = 500
-_ASKED_AGAIN = ("times", "last_asked", "asked_up_to", "answered_at", "kind", "source_id")
 PEOPLE_ASKING = 3
 """How many people besides the reader."""
+_ASKED_AGAIN = """
+UPDATE knowledge_unansweredquestion AS asked SET times = asked.times + 1, last_asked = %s, answered_at = NULL,
+    kind = '', source_id = '', asked_up_to = (SELECT coalesce(max(id), 0) FROM knowledge_passage)
+FROM knowledge_gap AS gap WHERE asked.user_id = %s AND asked.digest = %s AND gap.id = asked.gap_id
+RETURNING gap.id, gap.name, gap.state
+"""
 
 StateName = Annotated[Literal["open", "answered", "dismissed"], Field(description="What became of it.")]
 GapId = Annotated[RowId, Field(description="The number of the gap.")]
@@ -243,21 +248,35 @@ def forget_old_questions() -> int:
 
 
 def _keep(user: User, text: str, found: Findings) -> None:
-    # Two people who ask the same at once would each make a gap for it.
-    wait_for_turn(AdvisoryLock.GAPS, "gaps")
     key, now = _digest_of(text), timezone.now()
-    mine = UnansweredQuestion.objects.filter(user=user, digest=key).select_related("gap").first()
-    if mine is None:
-        gap = _same_words(key) or _same_meaning(text, found) or Gap.objects.create()
-        mine = UnansweredQuestion(user=user, gap=gap, text=text, digest=key, times=0)
-        mine.space, mine.vector = found.space, found.vector
-    mine.times, mine.last_asked, mine.asked_up_to = mine.times + 1, now, newest_passage()
-    mine.answered_at, mine.kind, mine.source_id = None, "", ""
-    mine.save(update_fields=None if mine.pk is None else _ASKED_AGAIN)
-    _name_anew(Gap.objects.filter(pk=mine.gap_id))
+    gap = _ask_again(user.pk, key, now)
+    if gap is None:
+        # Two people who ask the same at once would each make a gap for it.
+        wait_for_turn(AdvisoryLock.GAPS, "gaps")
+        gap = _ask_again(user.pk, key, now)
+    if gap is None:
+        gap = _same_words(key) or _same_meaning(text, found)
+        question = UnansweredQuestion(user=user, gap=gap or Gap.objects.create(), text=text, digest=key, times=1)
+        question.last_asked, question.asked_up_to = now, newest_passage()
+        question.space, question.vector = found.space, found.vector
+        question.save()
+        if gap is None:
+            return
+        _rename([gap])
+    elif gap.name:
+        _rename([gap])
     # The person who marked it as answered will want to know that agents do not find the answer.
-    if mine.gap.state == GapState.ANSWERED:
-        Gap.objects.filter(pk=mine.gap_id, state=GapState.ANSWERED).update(state=GapState.OPEN)
+    if gap.state == GapState.ANSWERED:
+        Gap.objects.filter(pk=gap.pk, state=GapState.ANSWERED).update(state=GapState.OPEN)
+
+
+@rls_bypass()
+def _ask_again(user_id: UUID, key: str, now: datetime) -> Gap | None:
+    """Note that a user asked the same once more, and return its gap; None where it is the first time."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ASKED_AGAIN, (now, user_id, key))
+        row = cursor.fetchone()
+    return Gap(*row) if row else None
 
 
 @rls_bypass()
@@ -371,9 +390,13 @@ def _answer_of(question: UnansweredQuestion) -> tuple[str, str] | None:
 def _name_anew(gaps: "QuerySet[Gap]") -> None:
     """Give gaps a name that anyone may read, no matter who asked, and drop those without questions."""
     gaps.filter(questions=None).delete()
-    rows = list(gaps)
-    questions, renamed = _questions_of(rows), []
-    for gap in rows:
+    _rename(list(gaps))
+
+
+@rls_bypass()
+def _rename(gaps: Sequence[Gap]) -> None:
+    questions, renamed = _questions_of(gaps), []
+    for gap in gaps:
         # One more than `_disclose` asks for: any of those who asked may read the name, and does not count then.
         name = _name_of(questions[gap.pk], PEOPLE_ASKING + 1)
         if name != gap.name:

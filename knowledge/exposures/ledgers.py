@@ -87,7 +87,7 @@ def _log_failure() -> Iterator[None]:
 
 
 def _write_one(sent: Sent) -> None:
-    at_work = sent.session or session_at_work(sent.actor)
+    at_work = sent.session or (session_at_work(sent.actor) if sent.items else None)
     measured = [item for item in sent.items if item.kind in MEASURED]
     if measured and (session := at_work or session_of_agent(sent.actor)):
         serve(session, measured)
