@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from bigmind.core.after_reply import AFTER_REPLY
+from bigmind.database.postgresql.kept_plans import Together
 
 ROOT = Path(__file__).parent.parent
 APPS = tuple(f"{ROOT / app}/" for app in ("bigmind", "accounts", "knowledge", "curation"))
@@ -57,7 +58,7 @@ class Journey:
             self.places[code.co_filename, code.co_qualname] += 1
 
     def _note_statement(self, execute: Callable[..., Any], sql: Any, *rest: Any) -> Any:
-        self.statements.append(str(sql))
+        self.statements += [part for part, _ in sql.parts] if isinstance(sql, Together) else [str(sql)]
         return execute(sql, *rest)
 
 

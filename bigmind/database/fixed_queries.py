@@ -20,7 +20,7 @@ from django.db import connections
 from django.db.models import Field, ForeignObject, Lookup, QuerySet
 from django.db.models.query import ValuesListIterable
 
-from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, Repeated
+from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, Repeated, Together
 
 
 @ForeignObject.register_lookup
@@ -69,13 +69,33 @@ class FixedQuery:
         self._compiled = cache(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else "", keeps_plan))
 
     def __call__(self, *values: Any) -> list[Any]:
-        return self._compiled(*_forms_of(values)).rows(values)
+        return self.compile(*values).rows(values)
+
+    def compile(self, *values: Any) -> "_Compiled":
+        """Return the form of the query that these values have."""
+        return self._compiled(*_forms_of(values))
 
     def statement(self, *values: Any) -> tuple[Repeated, tuple[Any, ...]]:
         """Return the SQL for these values, of which sessions keep the plan, with its parameters; ask nothing."""
-        made = self._compiled(*_forms_of(values))
+        made = self.compile(*values)
         assert isinstance(made.sql, Repeated)
         return made.sql, made.parameters(values)
+
+
+Asked = tuple[FixedQuery, Values]
+"""A query with its values."""
+
+
+def ask_together(*asked: Asked) -> list[list[Any]]:
+    """Ask several queries in one message to the database; return the rows of each."""
+    made = [query.compile(*values) for query, values in asked]
+    statements = [(one.sql, one.parameters(values)) for one, (_, values) in zip(made, asked, strict=True)]
+    with connections[made[0].database].cursor() as cursor:
+        cursor.execute(Together(statements))
+        rows = [cursor.fetchall()]
+        while cursor.nextset():
+            rows.append(cursor.fetchall())
+    return [one.read(some) for one, some in zip(made, rows, strict=True)]
 
 
 def pad(values: Sequence[str]) -> list[str]:
@@ -140,17 +160,27 @@ class _Compiled:
             parameters[place] = source(values)
         return tuple(parameters)
 
+    @property
+    def database(self) -> str:
+        """The name of the connection that is asked."""
+        return self._queryset.db
+
     def rows(self, values: Values) -> list[Any]:
-        made, parameters = self._queryset, self.parameters(values)
-        if self._is_plain:
-            with connections[made.db].cursor() as cursor:
-                cursor.execute(self.sql, parameters)
-                return [*cursor.fetchall()]
+        """Ask the query with these values."""
+        with connections[self.database].cursor() as cursor:
+            cursor.execute(self.sql, self.parameters(values))
+            return self.read(cursor.fetchall())
+
+    def read(self, rows: list[Any]) -> list[Any]:
+        """Return what the query returns where these rows are the answer of the database."""
+        made = self._queryset
+        if self._is_plain or not rows:
+            return rows
         # Copies: threads share what was compiled, and each has a connection of its own.
         compiler: Any = copy(self._compiler)
         query: Any = copy(made.query)
         compiler.connection = connections[made.db]
-        compiler.as_sql = lambda *_, **__: (self.sql, parameters)
+        compiler.execute_sql = lambda *_, **__: [rows]
         compiler.get_converters = self._get_converters
         query.get_compiler = lambda *_, **__: compiler
         asked: Any = QuerySet(made.model, query, made.db)

@@ -19,7 +19,7 @@ from accounts.actor import Actor, acts
 from bigmind.core.agent_rules import WRITING, Writing
 from knowledge.context.other_agents import others_at_work
 from knowledge.context.sessions import StartedSession, count_beside, end_session, keep_as_told, open_with_context
-from knowledge.context.start_context import build_context
+from knowledge.context.start_context import build_context, read_known
 from knowledge.conversation.chunks import add_chunk
 from knowledge.conversation.current_sessions import begin_session
 from knowledge.conversation.project_names import canonical_project
@@ -337,7 +337,9 @@ def _open(occasion: _Occasion) -> StartedSession:
 
 def _read_context(actor: Actor, project: str) -> StartedSession:
     others = others_at_work(actor, project, own=None)
-    context = build_context(actor, project=project, topics=[], beside=count_beside(project, "read_only", others))
+    known, _ = read_known(actor, project, [])
+    beside = count_beside(project, "read_only", others)
+    context = build_context(actor, known, project=project, topics=[], beside=beside)
     return StartedSession(Session(user=actor.user, project=project), context, 0, others)
 
 

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from accounts.actor import Actor
-from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.database.fixed_queries import Asked, FixedQuery, pad
 from bigmind.text.hygiene import inline, quote
 from bigmind.text.token_counts import count_tokens, cut_each, cut_to_tokens
 from knowledge.context.budget import COMPANY_ITEM_TOKENS, COMPANY_TOKENS, HEADING_TOKENS, PART_BUDGETS
@@ -96,14 +96,20 @@ def _opening(entry: CompanyLine | CompanyRow) -> str:
 Entry = TypeVar("Entry", CompanyEntry, CompanyRow)
 
 
-def company_parts(actor: Actor, project: str, topics: Sequence[str]) -> tuple[dict[str, ContextPart], int]:
+def company_parts(
+    actor: Actor,
+    project: str,
+    topics: Sequence[str],
+    *,
+    relevant: Sequence[CompanyRow],
+    decisions: Iterable[CompanyEntry],
+) -> tuple[dict[str, ContextPart], int]:
     """Return the parts of company knowledge and of decisions to tell, and how many entries are approved."""
-    relevant = most_relevant(project, topics)
     known = len(relevant) if len(relevant) < READ_PER_GROUP else CompanyEntry.objects.approved().count()
     entries = _company_items(relevant[:ENTRIES_SHOWN], project, topics)
     decided = [
         DecisionToTell(entry, entry.get_status_display(), str(entry.decided_by or "a curator"), entry.decision_notes)
-        for entry in decisions_to_tell(actor, most=DECISIONS_READ)
+        for entry in decisions
     ]
     decided += [_decision_elsewhere(dispatch) for dispatch in company_decisions_to_tell(actor)[:DECISIONS_READ]]
     most = COMPANY_TOKENS - HEADING_TOKENS
@@ -197,7 +203,13 @@ def most_relevant(project: str, topics: Sequence[str]) -> list[CompanyRow]:
     Those about the project or the topics come first, then by importance, then the most recently verified. Three indexed
     reads at any size: the most important of all, of the project, and of the topics.
     """
-    return by_relevance(map(CompanyRow._make, _RELEVANT(project, *pad(topics))), project, topics)
+    query, values = ask_relevant(project, topics)
+    return by_relevance(map(CompanyRow._make, query(*values)), project, topics)
+
+
+def ask_relevant(project: str, topics: Sequence[str]) -> Asked:
+    """Return the query for the entries among which they are, as rows."""
+    return _RELEVANT, (project, *pad(topics))
 
 
 def _relevant_entries(project: str, *topics: str) -> QuerySet[Any, Any]:
@@ -245,17 +257,16 @@ def rank(entries: Iterable[Entry], project: str, topics: Sequence[str]) -> list[
     return [found[at] for *_, at in sorted(places)]
 
 
-def decisions_to_tell(actor: Actor, *, most: int) -> list[CompanyEntry]:
-    """Return the first of the actor's decided proposals of which none of their agents was notified yet."""
-    return _DECISIONS(actor.user.pk, (most,))
+def ask_decisions(actor: Actor) -> Asked:
+    """Return the query for the first of the actor's decided proposals of which none of their agents was notified."""
+    return _DECISIONS, (actor.user.pk,)
 
 
-def _decisions(user_id: UUID, most: tuple[int]) -> QuerySet[CompanyEntry]:
+def _decisions(user_id: UUID) -> QuerySet[CompanyEntry]:
     decided = CompanyEntry.objects.proposed_by(user_id).filter(told_at=None, decided_at__isnull=False)
     # What the proposer decided in person is no news.
     others = decided.exclude(status=Status.PENDING).exclude(decided_by=user_id)
-    # The limit comes in a tuple, because it is part of the statement and not one of its values (`FixedQuery`).
-    return others.select_related("decided_by", "superseded_by").order_by("decided_at")[: most[0]]
+    return others.select_related("decided_by", "superseded_by").order_by("decided_at")[:DECISIONS_READ]
 
 
 _DECISIONS = FixedQuery(_decisions)

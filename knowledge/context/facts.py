@@ -19,7 +19,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.core.private_row_numbers import numbers_of
-from bigmind.database.fixed_queries import FixedQuery, pad
+from bigmind.database.fixed_queries import Asked, FixedQuery, pad
 from bigmind.text.days import iso_days
 from bigmind.text.hygiene import inline, inline_each, normalise, quote
 from bigmind.text.token_counts import cut_to_tokens
@@ -169,14 +169,15 @@ def _why(fact: ContextFact, part: str, ranking: LineRanking, cited: Collection[s
     return ", ".join(reason for reason, holds in reasons.items() if holds) or f"among the newest of {fact.category}"
 
 
-def read_facts(actor: Actor, project: str, topics: Sequence[str]) -> list[ContextFact]:
-    """Return the newest facts of each category and of the project; older ones that instruct, or are about the topics.
+def ask_facts(actor: Actor, project: str, topics: Sequence[str]) -> Asked:
+    """Return the query for the newest facts of each category and of the project, and for older ones that instruct, or
+    are about the topics.
 
     One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
     every one of them.
     """
     words = [word for topic in topics for word in topic.split()][:TOPIC_WORDS]
-    return list(map(ContextFact._make, _FACTS_TO_TELL(actor.user.pk, timezone.now(), project, *pad(words))))
+    return _FACTS_TO_TELL, (actor.user.pk, timezone.now(), project, *pad(words))
 
 
 # As a number: hundreds of moments would be made for the few that are shown.

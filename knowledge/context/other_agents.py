@@ -1,5 +1,6 @@
 """Other agents of the same user: which are active in this project, and the note that one left for the next."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -8,7 +9,7 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 
 from accounts.actor import Actor
-from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.fixed_queries import Asked, FixedQuery
 from bigmind.text.hygiene import fold_name, inline
 from bigmind.text.token_counts import cut_to_tokens
 from knowledge.context.budget import HAND_OVER_TOKENS, HEADLINE_TOKENS
@@ -36,9 +37,17 @@ class OtherAgent:
 
 def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[OtherAgent]:
     """Return the user's other conversations in a project in which something happened lately, the newest first."""
-    if not project:
-        return []
-    newest = _AT_WORK(actor.user.pk, project, timezone.now() - AT_WORK, own.pk if own else None)
+    query, values = ask_others(actor, project, own=own)
+    return describe_others(query(*values)) if project else []
+
+
+def ask_others(actor: Actor, project: str, *, own: Session | None) -> Asked:
+    """Return the query for the sessions of those conversations."""
+    return _AT_WORK, (actor.user.pk, project, timezone.now() - AT_WORK, own.pk if own else None)
+
+
+def describe_others(sessions: Iterable[Session]) -> list[OtherAgent]:
+    """Return what is shown of the sessions of other conversations."""
     return [
         OtherAgent(
             agent=session.agent.client_name if session.agent else "an agent",
@@ -47,7 +56,7 @@ def others_at_work(actor: Actor, project: str, *, own: Session | None) -> list[O
             since=session.started_at,
             headline=cut_to_tokens(inline(session.own_headline), HEADLINE_TOKENS),
         )
-        for session in newest
+        for session in sessions
     ]
 
 
@@ -64,10 +73,14 @@ def _at_work(user_id: UUID, project: str, lately: datetime, own: UUID | None) ->
 _AT_WORK = FixedQuery(_at_work)
 
 
-def note_for_next(actor: Actor, project: str) -> Note | None:
-    """Return the note that an agent left for the next session of this project, or for any."""
+def ask_notes_left(actor: Actor) -> Asked:
+    """Return the query for the notes that agents left for the next session."""
+    return _HANDED_OVER, (actor.user.pk, timezone.now())
+
+
+def note_for_next(left: Iterable[Note], project: str) -> Note | None:
+    """Return the note that is for the next session of this project, or for any."""
     keys = {fold_name(key) for key in (project, NEXT) if key}
-    left = _HANDED_OVER(actor.user.pk, timezone.now())
     return next((note for note in left if fold_name(note.key) in keys), None)
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import ApiKey
-from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.fixed_queries import Asked, FixedQuery
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from knowledge.conversation.current_sessions import session_at_work
 from knowledge.memory.facts import StoredFact
@@ -37,17 +37,25 @@ _WAITING = FixedQuery(
 
 def hear_notices(actor: Actor) -> list[str]:
     """Return what was withdrawn, what stored facts contradict, and a key that ends soon; each once, within a budget."""
-    lines = _hear_waiting(actor) if actor.is_agent else []
+    query, values = ask_waiting(actor)
+    return say_notices(actor, query(*values) if actor.is_agent else [])
+
+
+def ask_waiting(actor: Actor) -> Asked:
+    """Return the query for the notices that wait for an agent."""
+    return _WAITING, (actor.user.pk, actor.agent.pk if actor.agent else None, timezone.now() - ENDED)
+
+
+def say_notices(actor: Actor, waiting: list[Recall]) -> list[str]:
+    """Return the lines of notices that wait, and one of a key that ends soon."""
+    lines = _say_waiting(actor, waiting) if waiting else []
     if actor.key and _ends_soon(actor.key):
         assert actor.key.ends_at is not None, "a key that ends soon has an end"
         lines.append(KEY_ENDS.format(timezone.localtime(actor.key.ends_at)))
     return lines
 
 
-def _hear_waiting(actor: Actor) -> list[str]:
-    waiting = _WAITING(actor.user.pk, actor.agent.pk if actor.agent else None, timezone.now() - ENDED)
-    if not waiting:
-        return []
+def _say_waiting(actor: Actor, waiting: list[Recall]) -> list[str]:
     # Where the conversation is known, the notices of a second window are not for it.
     if session := session_at_work(actor):
         waiting = [notice for notice in waiting if notice.session_id == session.pk]

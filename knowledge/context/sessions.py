@@ -56,8 +56,16 @@ from knowledge.models.base import delete_keeping_id
 from knowledge.people.people_index import index_person
 from knowledge.search.passages import erase_passages, index_passages, mark_outdated, note_writings
 
-from .other_agents import OtherAgent, note_as_heard, note_for_next, others_at_work, words_of
-from .reply_notices import hear_notices
+from .other_agents import (
+    OtherAgent,
+    ask_notes_left,
+    ask_others,
+    describe_others,
+    note_as_heard,
+    note_for_next,
+    words_of,
+)
+from .reply_notices import ask_waiting, say_notices
 from .start_context import Context, build_context, read_known
 
 LONG_HANDLE = "S1234567"
@@ -122,17 +130,20 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
     """Open the session of a conversation, or find it, with the context that it starts from. Keeps no receipt yet."""
     session = session_of_conversation(actor)
     about = project or (session.project if session else "")
-    known = read_known(actor, about)
+    asked = [ask_notes_left(actor), ask_waiting(actor), *([ask_others(actor, about, own=session)] if about else [])]
+    known, found = read_known(actor, about, topics or [], *asked)
     how = cast("Writing", known.writing or str(CaptureMode.AUTOMATIC))
     # The conversation's own session goes on, however old it is.
     stale = Session.objects.of(actor.user).stale().exclude(pk__in=[session.pk] if session else [])
     closed = close_sessions(stale) if known.has_stale else 0
     if not (actor.conversation or actor.connection):
         closed += close_sessions(idle_sessions(actor, project), headline="")
-    others, left = others_at_work(actor, about, own=session), note_for_next(actor, about)
-    notices = [*hear_notices(actor), *_say_unsettled(known.unsettled)]
+    if closed:
+        known, found = read_known(actor, about, topics or [], *asked)
+    left, waiting, others = note_for_next(found[0], about), found[1], describe_others(found[2] if about else [])
+    notices = [*say_notices(actor, waiting if actor.is_agent else []), *_say_unsettled(known.unsettled)]
     room = count_beside(about, how, others, left, notices, closed)
-    context = build_context(actor, project=about, topics=topics or [], beside=room, known=known)
+    context = build_context(actor, known, project=about, topics=topics or [], beside=room)
     if session is None:
         session = begin_session(actor, project=project, topics=topics)
     elif project or topics:

@@ -26,7 +26,7 @@ from accounts.models import Profile, User
 from bigmind.core.argument_types import Project
 from bigmind.core.errors import NotFound
 from bigmind.core.handles import Handle
-from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.fixed_queries import Asked, FixedQuery, ask_together
 from bigmind.text.days import iso_day, iso_days
 from bigmind.text.hygiene import Told, inline, inline_each, markdown_lines
 from bigmind.text.token_counts import count_tokens, cut_each, cut_to_tokens
@@ -39,24 +39,25 @@ from knowledge.context.budget import (
     ROUNDING_TOKENS,
     TOTAL_TOKENS,
 )
-from knowledge.context.company import company_parts
+from knowledge.context.company import CompanyRow, ask_decisions, ask_relevant, by_relevance, company_parts
 from knowledge.context.facts import (
     FACT_PARTS,
     TASTE_AND_RULE,
+    ask_facts,
     distance,
     fact_parts,
     line_start,
     line_starts,
     name_project,
-    read_facts,
 )
-from knowledge.context.line_ranking import LineRanking, tells_to
+from knowledge.context.line_ranking import ContextFact, LineRanking, tells_to
 from knowledge.context.lines import ContextLine, ContextPart, choose, spend_rest
 from knowledge.conversation.current_sessions import own_session
 from knowledge.exposures.context_receipts import ReceiptLine, ShownLine, receipt_of
 from knowledge.exposures.sent_lines import LineOwner
 from knowledge.models import (
     AUTO_CLOSED,
+    CompanyEntry,
     Fact,
     Hypothesis,
     Kind,
@@ -192,7 +193,8 @@ def get_context(
     """
     if session_id:
         return _as_told(actor, session_id)
-    return build_context(actor, project=project, topics=topics or [], sessions=sessions)
+    known, _ = read_known(actor, project, topics or [], sessions=sessions)
+    return build_context(actor, known, project=project, topics=topics or [])
 
 
 def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
@@ -204,38 +206,29 @@ def _as_told(actor: Actor, session_id: str) -> ContextAsTold:
     return ContextAsTold(receipt.as_told, receipt.lines)
 
 
-def build_context(
-    actor: Actor,
-    *,
-    project: str,
-    topics: Sequence[str],
-    sessions: int | None = None,
-    beside: int = 0,
-    known: "Known | None" = None,
-) -> Context:
+def build_context(actor: Actor, known: "Known", *, project: str, topics: Sequence[str], beside: int = 0) -> Context:
     """Build the context: at most 1,300 tokens, including what stands beside it.
 
     Company knowledge gets at most 500 of them: what others decided must not displace one's own memory. The profile
     (300) and the sessions and facts (800) get more when others leave some.
 
     Args:
-        sessions: How many closed sessions to list; by default as many as fit.
+        known: What was read for this project and these topics.
         beside: Tokens of what stands beside the context, within the same budget.
-        known: What is stored, where that was read already.
     """
     context = Context(timezone.now(), cut_to_tokens(inline(project), ITEM_TOKENS // 2))
-    known = known or read_known(actor, project)
     context.known = dict(known.counts)
-    found = _sessions_to_tell(actor, project, shown=sessions)
-    ranking = LineRanking.of(project, topics, _recent_topics(found, project))
-    company, context.known["company"] = company_parts(actor, project, topics)
+    ranking = LineRanking.of(project, topics, _recent_topics(known.sessions, project))
+    company, context.known["company"] = company_parts(
+        actor, project, topics, relevant=known.entries, decisions=known.decisions
+    )
     context.parts = (
         company
         | profile_parts(known.profile)
-        | fact_parts(read_facts(actor, project, topics), ranking, cited=known.cited, profile=known.profile)
+        | fact_parts(known.facts, ranking, cited=known.cited, profile=known.profile)
         | {
             "hypotheses": _hypotheses(actor, project, known=known.counts["hypotheses"]),
-            "sessions": _session_part(found, project),
+            "sessions": _session_part(known.sessions, project),
         }
     )
     _fill(context, TOTAL_TOKENS - beside)
@@ -244,9 +237,13 @@ def build_context(
 
 class Known(NamedTuple):
     """How much of each kind a user has stored, which facts sessions cited lately, the profile, how memory is written,
-    whether any session is stale, and how many facts a newer one may contradict.
+    whether any session is stale, and how many facts a newer one may contradict; and what the lines are chosen from.
     """
 
+    sessions: list["ContextSession"]
+    entries: list[CompanyRow]
+    decisions: list[CompanyEntry]
+    facts: list[ContextFact]
     counts: Mapping[str, int]
     cited: set[str]
     profile: Profile
@@ -255,13 +252,34 @@ class Known(NamedTuple):
     unsettled: int
 
 
-def read_known(actor: Actor, project: str) -> Known:
-    """Return what is stored, in one statement."""
-    [row] = _KNOWN(actor.user.pk, timezone.now(), project)
-    *counts, cited, role, preferences, pinned, writing, has_stale, unsettled = row
+def read_known(
+    actor: Actor, project: str, topics: Sequence[str], *also: Asked, sessions: int | None = None
+) -> tuple[Known, list[list[Any]]]:
+    """Return what a context of this project and these topics is built of, read in one message.
+
+    Args:
+        also: What else is to be asked in it; the second part of the answer is what that found.
+        sessions: How many closed sessions to list; by default as many as fit.
+    """
+    most = SESSIONS_READ if sessions is None else sessions
+    [known], *rows, entries, decisions, facts = ask_together(
+        (_KNOWN, (actor.user.pk, timezone.now(), project)),
+        *also,
+        (_SESSIONS, (actor.user.pk, project, (most,))),
+        ask_relevant(project, topics),
+        ask_decisions(actor),
+        ask_facts(actor, project, topics),
+    )
+    *counts, cited, role, preferences, pinned, writing, has_stale, unsettled = known
     profile = Profile(user=actor.user, role=role or "", preferences=preferences or "", pinned_facts=pinned or [])
     of_kinds = dict(zip(COUNTED, [count or 0 for count in counts], strict=True))
-    return Known(of_kinds, set(cited), profile, writing, has_stale, unsettled or 0)
+    lines = (
+        _sessions_to_tell(rows.pop(), project, most),
+        by_relevance(map(CompanyRow._make, entries), project, topics),
+        decisions,
+        list(map(ContextFact._make, facts)),
+    )
+    return Known(*lines, of_kinds, set(cited), profile, writing, has_stale, unsettled or 0), rows
 
 
 def _rows_known(user_id: UUID, now: datetime, project: str) -> QuerySet[Any, Any]:
@@ -400,10 +418,9 @@ class ContextSession(NamedTuple):
     has_summary: bool
 
 
-def _sessions_to_tell(actor: Actor, project: str, *, shown: int | None) -> list[ContextSession]:
+def _sessions_to_tell(rows: Iterable[Any], project: str, most: int) -> list[ContextSession]:
     """Return the open sessions, then the newest of this project, then the newest of all."""
-    most = SESSIONS_READ if shown is None else shown
-    newest = sorted(map(ContextSession._make, _SESSIONS(actor.user.pk, project, (most,))), key=_BY_AGE, reverse=True)
+    newest = sorted(map(ContextSession._make, rows), key=_BY_AGE, reverse=True)
     if project:
         here = [session for session in newest if session.project == project]
         newest = [*here, *[session for session in newest if session.project != project]]

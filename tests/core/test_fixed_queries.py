@@ -4,12 +4,13 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Func, Q, TextField, Value
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.fixed_queries import FixedQuery, ask_together
 from bigmind.database.pagination import FixedList, page_of
 from knowledge.models import Fact
 from tests.factories import make_actor, make_user
@@ -123,3 +124,17 @@ def test_the_page_of_a_fixed_list_is_that_of_its_rows_with_the_same_cursor(store
     for _ in range(2):  # The second time nothing is compiled.
         assert fixed(user.pk, project) == page_of(facts(user.pk, project), limit=2)
     assert fixed(make_user("ben").pk, project).total == 0
+
+
+def test_several_queries_are_asked_in_one_message() -> None:
+    ada, bob = make_user("ada"), make_user("bob")
+    Fact.objects.create(user=ada, category="identity", fact="Ada is a pilot.", digest="1")
+    facts = FixedQuery(lambda user_id: Fact.objects.filter(user=user_id).select_related("user"))
+    names = FixedQuery(lambda user_id: User.objects.filter(pk=user_id).values_list("username"))
+
+    for _ in range(3):  # At first as they are, then by the names of their plans.
+        with CaptureQueriesContext(connection) as asked:
+            [fact], none, [name] = ask_together((facts, (ada.pk,)), (facts, (bob.pk,)), (names, (bob.pk,)))
+
+        assert (str(fact), fact.user, none, name) == ("Ada is a pilot.", ada, [], ("bob",))
+        assert len(asked) == 1

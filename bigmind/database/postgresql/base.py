@@ -19,7 +19,7 @@ from psycopg.postgres import types
 from psycopg.pq import Format, TransactionStatus
 from psycopg.sql import Composable
 
-from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, KeptPlans, Repeated
+from bigmind.database.postgresql.kept_plans import JOINS_IN_ORDER, KeptPlans, Repeated, Together
 from bigmind.database.rls import FIRST, NOBODY, SETTING, token_of
 
 RESTED_SECONDS = 1.0
@@ -72,6 +72,10 @@ class Cursor(ClientCursor[Any]):
                 wrapper.kept.prepare(super().execute)
             if isinstance(query, Repeated):
                 statement, values = wrapper.kept.call(query, params)
+            elif isinstance(query, Together):
+                statement, values = query.as_one(wrapper.kept.call)
+        elif isinstance(query, Together):
+            statement, values = query.as_one()
         before = wrapper.statements_before(statement)
         # Several statements of one message are one transaction, and one round trip.
         first = f"{';'.join(before)};" if before else ""
@@ -84,7 +88,7 @@ class Cursor(ClientCursor[Any]):
             # The session has ended, as with a server that went away. Django would take this one for a fault of ours.
             raise OperationalError(*error.args) from error
         except (FeatureNotSupported, InvalidSqlStatementName):
-            if statement is query:
+            if statement == query:
                 raise
             # A column that it returns has another type or length since it was prepared.
             wrapper.kept.forget(query)

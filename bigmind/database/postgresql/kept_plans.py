@@ -1,6 +1,6 @@
 """Statements whose plans a session of PostgreSQL keeps: planning one takes longer than answering it (decision 71)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -43,6 +43,27 @@ class Repeated(str):
     __hash__ = object.__hash__
 
 
+class Together(str):
+    """Several statements with their parameters, which are sent in one message: they are one transaction."""
+
+    parts: Sequence[tuple[str, Sequence[Any]]]
+
+    def __new__(cls, parts: Sequence[tuple[str, Sequence[Any]]]) -> "Together":
+        """Make one of the statements."""
+        statement = super().__new__(cls, ";".join([sql for sql, _ in parts]))
+        statement.parts = parts
+        return statement
+
+    def as_one(self, call: Callable[..., tuple[str, tuple[Any, ...]]] | None = None) -> tuple[str, list[Any]]:
+        """Return what to send, with all parameters.
+
+        Args:
+            call: Returns what is sent for a statement that is repeated.
+        """
+        parts = [call(*part) if call and isinstance(part[0], Repeated) else part for part in self.parts]
+        return ";".join([sql for sql, _ in parts]), [value for _, values in parts for value in values]
+
+
 class KeptPlans:
     """The statements that one session keeps, by name, and those that are due. An empty name: one is not kept.
 
@@ -72,10 +93,11 @@ class KeptPlans:
             self.due[statement] = _without_values(statement, parameters)
         return statement, parameters
 
-    def forget(self, statement: Repeated) -> None:
-        """Ask a statement as it is from now on: PostgreSQL has refused what it keeps of it."""
+    def forget(self, statement: "Repeated | Together") -> None:
+        """Ask a statement as it is from now on, or each of several: PostgreSQL has refused what it keeps of it."""
         # Empty, and not taken out: what has no entry here is prepared again.
-        self._names[statement] = ""
+        several = [one for one, _ in statement.parts] if isinstance(statement, Together) else [statement]
+        self._names |= {one: "" for one in several if isinstance(one, Repeated)}
 
     def prepare(self, execute: Callable[[str, tuple[Any, ...]], Any]) -> None:
         """Prepare what is due, outside of transactions: one that cannot be prepared would end it.
