@@ -26,10 +26,12 @@ from psycopg.errors import DeadlockDetected, InsufficientPrivilege
 from whitenoise.middleware import WhiteNoiseMiddleware
 from xdist.scheduler import LoadFileScheduling
 
+from accounts.actor import Actor
 from accounts.views.sign_in import note_confirmed
 from bigmind.database.rls import KEY_TABLE
 from bigmind.database.roles import ONLY_GROWS, grant_to_application
 from tests.copies import served, web_process
+from tests.factories import make_actor
 from tests.serving import end_its_database_sessions
 
 __all__ = ["served", "web_process"]
@@ -200,6 +202,25 @@ def _read_certificates_once() -> Iterator[None]:
 def in_a_team(settings: Any) -> None:
     """Several people use this BigMind."""
     settings.BIGMIND_MODE = "team"
+
+
+@pytest.fixture
+def actor(db: None) -> Actor:
+    """Somebody, and their agent."""
+    return make_actor()
+
+
+@pytest.fixture
+def curator(db: None) -> Actor:
+    """Somebody who decides what everybody is told."""
+    return make_actor(curator=True)
+
+
+@pytest.fixture
+def browser(client: Client, actor: Actor) -> Client:
+    """The browser in which this person is signed in."""
+    client.force_login(actor.user)
+    return client
 
 
 @pytest.fixture

@@ -95,8 +95,7 @@ def test_deleting_a_user_takes_everything_they_own_and_nothing_else() -> None:
     assert {passage.owner for passage in Passage.objects.all()} == {stays.user}
 
 
-def test_deleting_says_what_goes_and_does_nothing_unless_somebody_agrees() -> None:
-    actor = make_actor()
+def test_deleting_says_what_goes_and_does_nothing_unless_somebody_agrees(actor):
     store_fact(actor, category="identity", fact="Is called Ada.")
     told = StringIO()
 

@@ -195,8 +195,7 @@ def test_what_is_private_is_not_told_where_others_read_the_result(
 
 
 @pytest.mark.django_db
-def test_a_fact_rests_on_the_code_of_what_it_takes_the_place_of() -> None:
-    actor = make_actor()
+def test_a_fact_rests_on_the_code_of_what_it_takes_the_place_of(actor):
     old = _anchored_fact(actor, "The rate is 60 a minute.")
 
     new = store_fact(actor, category="codebase", fact="We allow 90.", supersedes=[old.number]).fact

@@ -24,16 +24,13 @@ def earned(actor: Actor) -> dict[str, str]:
     return {badge.name: badge.earned_on.isoformat() for badge in badges_of(actor.user)}
 
 
-def test_the_first_session_earns_one_on_its_day() -> None:
-    actor = make_actor()
-
+def test_the_first_session_earns_one_on_its_day(actor):
     sessions_on(actor, 3, 0)
 
     assert earned(actor) == {"First session": "2026-03-02"}
 
 
-def test_the_hundredth_fact_earns_one() -> None:
-    actor = make_actor()
+def test_the_hundredth_fact_earns_one(actor):
     Fact.objects.bulk_create(
         Fact(user=actor.user, category="decision", fact=f"Fact {number}", digest=str(number)) for number in range(100)
     )

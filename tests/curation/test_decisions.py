@@ -39,8 +39,7 @@ def test_a_member_decides_nothing() -> None:
         decide(make_actor(), entry, "approve")
 
 
-def test_a_curator_does_not_approve_their_own_proposal_in_a_team() -> None:
-    curator = make_actor(curator=True)
+def test_a_curator_does_not_approve_their_own_proposal_in_a_team(curator):
     entry = propose(curator)
 
     with pytest.raises(Forbidden, match="yourself"):
@@ -202,8 +201,7 @@ def test_what_changed_since_is_not_undone() -> None:
         decide(curator, twin, "undo")
 
 
-def test_of_many_each_is_decided_for_itself() -> None:
-    curator = make_actor(curator=True)
+def test_of_many_each_is_decided_for_itself(curator):
     mine, theirs = propose(curator), propose()
 
     chosen = [mine.pk, theirs.pk, 10**9]

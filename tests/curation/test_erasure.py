@@ -237,8 +237,7 @@ def test_the_owner_of_an_ended_session_that_was_told_it_reads_a_notice() -> None
     assert entry.title not in get_context(reader).markdown
 
 
-def test_what_came_from_a_file_goes_and_nothing_else() -> None:
-    curator = make_actor(curator=True)
+def test_what_came_from_a_file_goes_and_nothing_else(curator):
     call(curator, "kb_add", content="Poisoned.", entry_type="fact", source_file="bad.md")
     call(curator, "kb_add", content="Sound.", entry_type="fact", source_file="good.md")
 
@@ -248,8 +247,7 @@ def test_what_came_from_a_file_goes_and_nothing_else() -> None:
     assert "Poisoned" not in str(call(curator, "kb_list"))
 
 
-def test_company_knowledge_that_a_tool_said_waits_for_a_curator_again() -> None:
-    curator = make_actor(curator=True)
+def test_company_knowledge_that_a_tool_said_waits_for_a_curator_again(curator):
     from_tool, from_user = approved_entry(origin="tool"), approved_entry(origin="user")
 
     done = forget_source(curator, origin="tool", dry_run=False)
@@ -321,8 +319,7 @@ def test_a_session_shows_from_whom_each_line_was_and_by_which_report_it_was_eras
     assert after["fact"].lineage.endswith(f"(report {report})")
 
 
-def test_a_session_shows_when_one_line_was_erased_by_itself() -> None:
-    actor = make_actor()
+def test_a_session_shows_when_one_line_was_erased_by_itself(actor):
     fact = make_fact(actor, "We keep PostgreSQL.")
     earlier = make_session(actor)
     session = start_session(actor).session

@@ -103,8 +103,7 @@ def test_only_what_was_written_since_a_moment_goes() -> None:
     assert list(Fact.objects.values_list("fact", flat=True)) == ["Long ago."]
 
 
-def test_a_session_takes_along_what_was_learned_in_it() -> None:
-    actor = make_actor()
+def test_a_session_takes_along_what_was_learned_in_it(actor):
     session = call(actor, "memory_start_session")
     call(actor, "memory_store_fact", category="decision", fact="Learned in it.")
     call(actor, "memory_end_session", one_liner="Poisoned")

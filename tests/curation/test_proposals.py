@@ -77,8 +77,7 @@ def test_more_than_500_tokens_are_refused_with_the_number_seen() -> None:
         )
 
 
-def test_the_same_text_is_not_proposed_twice_by_one_person() -> None:
-    actor = make_actor()
+def test_the_same_text_is_not_proposed_twice_by_one_person(actor):
     first = promote(actor)
 
     again = promote(actor, title="Another title")
@@ -94,8 +93,7 @@ def test_what_another_proposed_is_not_given_away_by_proposing_it_too() -> None:
     assert mine.duplicate is False
 
 
-def test_what_was_rejected_is_not_proposed_again_unchanged() -> None:
-    actor = make_actor()
+def test_what_was_rejected_is_not_proposed_again_unchanged(actor):
     entry = promote(actor).entry
     decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Too vague.")
 
@@ -103,8 +101,7 @@ def test_what_was_rejected_is_not_proposed_again_unchanged() -> None:
         promote(actor)
 
 
-def test_the_agent_hears_the_decision_once_at_its_next_session() -> None:
-    actor = make_actor()
+def test_the_agent_hears_the_decision_once_at_its_next_session(actor):
     entry = promote(actor).entry
     decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="reject", notes="Say which services.")
 
@@ -137,8 +134,7 @@ def test_what_belongs_to_the_project_is_told_before_what_is_more_important_elsew
     assert len(told) <= 5
 
 
-def test_the_context_stays_within_its_budget_whatever_the_company_knows() -> None:
-    actor = make_actor()
+def test_the_context_stays_within_its_budget_whatever_the_company_knows(actor):
     for number in range(12):
         rule = f"Rule {ascii_lowercase[number]}: " + "services answer readiness probes within one second. " * 12
         approved_entry(content=rule)
@@ -159,8 +155,7 @@ def test_company_knowledge_is_found_by_the_search_over_everything() -> None:
     assert hit.approver
 
 
-def test_whoever_is_asked_for_changes_answers_and_it_waits_again() -> None:
-    actor = make_actor()
+def test_whoever_is_asked_for_changes_answers_and_it_waits_again(actor):
     entry = promote(actor).entry
     decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="request_changes", notes="Which services?")
 
@@ -228,8 +223,7 @@ def test_a_merged_proposal_whose_text_nobody_approved_stays_with_its_proposer() 
         get_company_entry(make_actor(), entry_id=entry.pk)
 
 
-def test_a_proposal_outlives_its_proposer() -> None:
-    actor = make_actor()
+def test_a_proposal_outlives_its_proposer(actor):
     entry = approved_entry(actor)
 
     actor.user.delete()
@@ -239,8 +233,7 @@ def test_a_proposal_outlives_its_proposer() -> None:
     assert entry.reviews.get(number=1).by_name
 
 
-def test_one_lists_what_one_proposed_with_the_decisions() -> None:
-    actor = make_actor()
+def test_one_lists_what_one_proposed_with_the_decisions(actor):
     entry = promote(actor).entry
     promote(make_actor())
     decide_at_latest(make_actor(curator=True), entry_id=entry.pk, action="approve")

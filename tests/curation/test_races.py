@@ -58,9 +58,7 @@ def test_of_many_curators_who_decide_at_once_one_does_and_the_others_are_told() 
     assert list(find_broken_seals()) == []
 
 
-def test_the_same_proposal_made_at_once_by_one_person_is_made_once() -> None:
-    actor = make_actor()
-
+def test_the_same_proposal_made_at_once_by_one_person_is_made_once(actor):
     outcomes = _all_at_once(
         lambda n: promote_to_global(actor, category="standard", title=f"Title {n}", content="Answer /healthz.")
     )

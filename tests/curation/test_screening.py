@@ -32,8 +32,7 @@ def test_a_secret_is_kept_out_of_company_knowledge_wherever_it_stands(field: str
     assert TOKEN not in f"{refused.value} {refused.value.problems}"
 
 
-def test_a_secret_that_was_stored_for_oneself_is_not_promoted() -> None:
-    actor = make_actor()
+def test_a_secret_that_was_stored_for_oneself_is_not_promoted(actor):
     fact = store_fact(actor, category="codebase", fact=f"The token is {TOKEN}").fact
 
     with pytest.raises(Invalid, match="secret"):

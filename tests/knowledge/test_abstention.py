@@ -192,8 +192,7 @@ def test_words_of_others_are_not_suggested(deploys):
     assert "xylotherm" not in found.did_you_mean
 
 
-def test_each_hit_says_in_a_word_how_relevant_it_is():
-    actor = make_actor()
+def test_each_hit_says_in_a_word_how_relevant_it_is(actor):
     make_fact(actor, "Deploys of the billing service take place on Tuesdays.")
     add_entry(actor, content="Deploys of the billing service take place on Tuesdays.", entry_type="fact")
     approved_entry(title="Deploys", content="Deploys of the billing service take place on Tuesdays.")
@@ -209,8 +208,7 @@ def test_each_hit_says_in_a_word_how_relevant_it_is():
 
 
 @BUILTIN
-def test_a_near_hit_that_lacks_a_word_of_the_question_is_related_and_not_strong():
-    actor = make_actor()
+def test_a_near_hit_that_lacks_a_word_of_the_question_is_related_and_not_strong(actor):
     for fact in ("Kubernetes runs on Talos, three control planes, eleven workers in Rennes.", "Logs are kept 21 days."):
         make_fact(actor, fact)
     embed_pending()
@@ -234,8 +232,7 @@ def test_a_common_word_is_not_taken_for_a_misspelt_one():
 
 
 @BUILTIN
-def test_a_question_over_two_steps_shows_what_the_first_hit_names_too():
-    actor = make_actor()
+def test_a_question_over_two_steps_shows_what_the_first_hit_names_too(actor):
     steps = ["Search is owned by the Heron team.", "The Heron team is led by Tariq Aziz."]
     others = ["Laptops are ordered in May.", "Backups go to tape.", "Lunch is at noon.", "Gloves are out of stock."]
     for fact in steps + others:

@@ -20,16 +20,13 @@ def _seed() -> dict[str, str]:
     return {path.name: path.read_text() for path in sorted(SEED.iterdir())}
 
 
-def test_the_example_of_the_seed_comes_in_and_goes_out_unchanged():
-    actor = make_actor()
-
+def test_the_example_of_the_seed_comes_in_and_goes_out_unchanged(actor):
     import_folder(parse_maps(read_map_folder(SEED)))
 
     assert export_maps(actor).files == _seed()
 
 
-def test_importing_twice_changes_nothing():
-    actor = make_actor()
+def test_importing_twice_changes_nothing(actor):
     import_maps(actor, files=_seed())
 
     second = import_maps(actor, files=_seed())
@@ -51,8 +48,7 @@ def test_a_dry_run_says_what_would_come_and_stores_nothing():
     assert not App.objects.exists()
 
 
-def test_names_that_yaml_would_take_for_something_else_survive():
-    actor = make_actor()
+def test_names_that_yaml_would_take_for_something_else_survive(actor):
     odd = [
         "yes",
         "007",
@@ -78,8 +74,7 @@ def test_names_that_yaml_would_take_for_something_else_survive():
     assert list(AppEntity.objects.order_by("pk").values_list("name", flat=True)) == odd
 
 
-def test_the_same_name_in_two_tables_of_an_app_survives():
-    actor = make_actor()
+def test_the_same_name_in_two_tables_of_an_app_survives(actor):
     learn_app(actor, app="CRM", entities=[_row("Elicit", "ro_1"), _row("Elicit", "ro_2", table="Projects")])
     before = export_maps(actor).files
     App.objects.all().delete()
@@ -164,8 +159,7 @@ def test_a_file_that_the_index_names_and_that_is_missing_is_told():
     assert App.objects.count() == 2
 
 
-def test_a_choice_made_here_is_not_overwritten_by_a_file():
-    actor = make_actor()
+def test_a_choice_made_here_is_not_overwritten_by_a_file(actor):
     import_maps(actor, files=_seed())
     AmbiguousName.objects.update(default_app=App.objects.get(name="Billing"))
 

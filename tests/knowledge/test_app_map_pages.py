@@ -40,12 +40,11 @@ def _learn(app="CRM", rows=("Elicit",)):
     return App.objects.get(name=app)
 
 
-def test_everybody_sees_what_is_known_and_what_was_mended(client):
+def test_everybody_sees_what_is_known_and_what_was_mended(browser):
     app = _learn()
     report_failure(make_actor(), app="CRM", failure="row_gone", entity="Elicit", outcome="found", found_id="ro_new")
-    client.force_login(make_actor().user)
 
-    index, page = client.get(reverse("apps")), client.get(reverse("app-map", args=[app.pk]))
+    index, page = browser.get(reverse("apps")), browser.get(reverse("app-map", args=[app.pk]))
 
     assert "app_crm" in index.text
     for said in ("Elicit", "ro_new", "Name = Elicit", "add comment on [entity]", "found again", "Active", "YAML"):
@@ -65,26 +64,24 @@ def test_what_is_the_matter_with_a_workflow_is_said_in_german(client):
     assert "Er nennt das Feld Notes, das es nicht mehr gibt; vielleicht heißt es jetzt Remarks." in page
 
 
-def test_a_row_and_a_workflow_are_corrected(client):
+def test_a_row_and_a_workflow_are_corrected(browser):
     app = _learn()
-    client.force_login(make_actor().user)
 
-    client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "ro_9"})
+    browser.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "ro_9"})
     told = {"trigger": "note on [entity]", "steps": "open\r\nwrite"}
-    client.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
+    browser.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
 
     assert AppEntity.objects.get().row_id == "ro_9"
     assert (AppWorkflow.objects.get().trigger, AppWorkflow.objects.get().steps) == ("note on [entity]", "open\nwrite")
 
 
-def test_what_is_emptied_in_the_form_is_cleared_and_what_an_agent_leaves_out_stays(client):
+def test_what_is_emptied_in_the_form_is_cleared_and_what_an_agent_leaves_out_stays(browser):
     app = _learn()
-    client.force_login(make_actor().user)
 
     row = {"row_id": "ro_0", "match_field": "", "match_value": ""}
-    client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), row)
+    browser.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), row)
     told = {"trigger": "add comment on [entity]", "steps": "", "field": ""}
-    client.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
+    browser.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
     learnt = {"entities": [{"name": "Elicit", "table": "Clients"}], "workflows": [{"name": "add_comment"}]}
     carry_out(learn_app, make_actor(), {"app": "CRM", **learnt})
 
@@ -94,11 +91,10 @@ def test_what_is_emptied_in_the_form_is_cleared_and_what_an_agent_leaves_out_sta
     assert AppWorkflow.objects.get().app.version == app.version + 2
 
 
-def test_what_cannot_be_stored_is_said_beside_the_form(client):
+def test_what_cannot_be_stored_is_said_beside_the_form(browser):
     app = _learn()
-    client.force_login(make_actor().user)
 
-    page = client.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "x" * 400})
+    page = browser.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "x" * 400})
 
     assert page.status_code == 200
     assert "Not saved" in page.text
@@ -170,56 +166,50 @@ def test_what_no_connector_reads_is_left_to_an_agent(client):
     assert not AppRun.objects.exists()
 
 
-def test_an_ambiguous_name_is_settled_and_opened_again(client):
+def test_an_ambiguous_name_is_settled_and_opened_again(browser):
     _learn()
     _learn("Billing")
-    client.force_login(make_actor().user)
 
-    before = client.get(reverse("apps"))
-    client.post(reverse("apps-default"), {"name": "Elicit", "place": "billing"})
+    before = browser.get(reverse("apps"))
+    browser.post(reverse("apps-default"), {"name": "Elicit", "place": "billing"})
     chosen = AmbiguousName.objects.get().default_app
-    client.post(reverse("apps-default"), {"name": "Elicit", "place": ""})
+    browser.post(reverse("apps-default"), {"name": "Elicit", "place": ""})
 
     assert "ask each time" in before.text
     assert chosen.name == "Billing"
     assert AmbiguousName.objects.get().default_app is None
 
 
-def test_a_run_is_shown_with_its_progress_stopped_and_resumed(client):
-    actor = make_actor()
+def test_a_run_is_shown_with_its_progress_stopped_and_resumed(browser, actor):
     run = AppRun.objects.create(purpose="bootstrap", connector="budibase", total=8, done=3, asked_by=actor.user)
-    client.force_login(actor.user)
 
-    page = client.get(reverse("apps"))
-    client.post(reverse("apps-run", args=[run.pk]))
+    page = browser.get(reverse("apps"))
+    browser.post(reverse("apps-run", args=[run.pk]))
     stopped = AppRun.objects.get().state
-    client.post(reverse("apps-run", args=[run.pk]), {"resume": "1"})
+    browser.post(reverse("apps-run", args=[run.pk]), {"resume": "1"})
 
     assert 'max="8" value="3"' in page.text
     assert (stopped, AppRun.objects.get().state) == ("cancelled", "waiting")
 
 
-def test_maps_are_taken_along_as_a_zip_and_brought_in_again(client):
-    actor = make_actor()
+def test_maps_are_taken_along_as_a_zip_and_brought_in_again(browser, actor):
     _learn()
     before = export_maps(actor).files
-    client.force_login(actor.user)
 
-    archive = client.get(reverse("apps-export")).content
+    archive = browser.get(reverse("apps-export")).content
     App.objects.all().delete()
-    _upload(client, "maps.zip", archive, mode="rehearse")
+    _upload(browser, "maps.zip", archive, mode="rehearse")
     assert not App.objects.exists()
-    _upload(client, "maps.zip", archive, mode="import")
+    _upload(browser, "maps.zip", archive, mode="import")
 
     assert export_maps(actor).files == before
 
 
-def test_a_large_map_is_read_within_a_budget(client, monkeypatch):
-    client.force_login(make_actor().user)
+def test_a_large_map_is_read_within_a_budget(browser, monkeypatch):
     entities = "".join(f"  e{number}: {{what: word}}\n" for number in range(50_000))
     monkeypatch.setattr(import_export, "BUDGET", ProcessBudget(megabytes=4))
 
-    page = _upload(client, "crm.yaml", f"app:\n  name: CRM\nentities:\n{entities}".encode(), mode="rehearse")
+    page = _upload(browser, "crm.yaml", f"app:\n  name: CRM\nentities:\n{entities}".encode(), mode="rehearse")
 
     assert "The folder of app maps takes more than" in page.text
 
@@ -255,21 +245,18 @@ def _link():
         (pack({"crm.yaml": "app: &a\n  name: CRM\n"}), "crm.yaml, line 1: has an alias or anchor"),
     ],
 )
-def test_a_hostile_zip_is_refused_and_nothing_is_stored(client, raw, said):
-    client.force_login(make_actor().user)
-
-    page = _upload(client, "maps.zip", raw, mode="import")
+def test_a_hostile_zip_is_refused_and_nothing_is_stored(browser, raw, said):
+    page = _upload(browser, "maps.zip", raw, mode="import")
 
     assert said in page.text
     assert not App.objects.exists()
 
 
-def test_a_search_leads_to_the_map(client):
+def test_a_search_leads_to_the_map(browser):
     app = _learn()
-    client.force_login(make_actor().user)
 
-    page = client.get("/", {"query": "Elicit row in Clients"})
-    led = client.get(reverse("app-map-of-entity", args=[AppEntity.objects.get().pk]))
+    page = browser.get("/", {"query": "Elicit row in Clients"})
+    led = browser.get(reverse("app-map-of-entity", args=[AppEntity.objects.get().pk]))
 
     assert reverse("app-map-of-entity", args=[AppEntity.objects.get().pk]) in page.text
     assert led.url == reverse("app-map", args=[app.pk])

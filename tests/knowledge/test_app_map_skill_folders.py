@@ -86,9 +86,7 @@ def _forget_all() -> None:
     AmbiguousName.objects.all().delete()
 
 
-def test_it_comes_in_and_goes_out_as_a_file_for_each_app_without_loss() -> None:
-    actor = make_actor()
-
+def test_it_comes_in_and_goes_out_as_a_file_for_each_app_without_loss(actor):
     report = import_maps(actor, files=FILES)
 
     exported = export_maps(actor).files
@@ -103,8 +101,7 @@ def test_it_comes_in_and_goes_out_as_a_file_for_each_app_without_loss() -> None:
     assert import_maps(actor, files=FILES).updated == 0
 
 
-def test_what_it_says_answers_questions() -> None:
-    actor = make_actor()
+def test_what_it_says_answers_questions(actor):
     import_maps(actor, files=FILES)
 
     site = resolve_name(actor, name="Villa les Pins", request="add a comment on Villa les Pins")
@@ -214,8 +211,7 @@ def test_the_folder_of_the_skill_is_as_good_as_the_one_in_it(tmp_path: Path) -> 
     assert (from_folder.added, from_zip.added, from_zip.updated) == (7, 0, 0)
 
 
-def test_maps_of_several_servers_and_systems_each_keep_their_own() -> None:
-    actor = make_actor()
+def test_maps_of_several_servers_and_systems_each_keep_their_own(actor):
     import_maps(actor, files=FILES)
     carry_out(learn_app, actor, {"app": "Elsewhere", "workflows": [{"name": "hello", "steps": "say hello"}]})
 

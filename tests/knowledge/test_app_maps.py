@@ -98,8 +98,7 @@ def test_a_request_that_fits_no_workflow_is_shown_all():
     assert [(way.name, way.fits) for way in ways] == [("add_comment", False), ("archive", False)]
 
 
-def test_a_name_in_two_tables_of_one_app_is_ambiguous_until_somebody_chooses():
-    actor = make_actor()
+def test_a_name_in_two_tables_of_one_app_is_ambiguous_until_somebody_chooses(actor):
     _learn(entities=[_row("Elicit"), _row("Elicit", "ro_2", table="Leads")])
 
     before = resolve_name(actor, name="Elicit")
@@ -109,8 +108,7 @@ def test_a_name_in_two_tables_of_one_app_is_ambiguous_until_somebody_chooses():
     assert resolve_name(actor, name="Elicit").place.row_id == "ro_2"
 
 
-def test_a_choice_can_be_taken_back_and_ends_with_the_place():
-    actor = make_actor()
+def test_a_choice_can_be_taken_back_and_ends_with_the_place(actor):
     _crm()
     _learn(app="Billing", entities=[_row("Elicit", "ro_2", table="Customers")])
     set_default_app(actor, name="Elicit", app="Billing")
@@ -132,8 +130,7 @@ def test_a_choice_of_an_app_that_has_no_such_name_is_refused():
         set_default_app(make_actor(), name="Elicit", app="Billing")
 
 
-def test_what_is_used_moves_up_and_what_was_not_leaves_the_map_first():
-    actor = make_actor()
+def test_what_is_used_moves_up_and_what_was_not_leaves_the_map_first(actor):
     _learn(entities=[_row(f"Client {number:03}", f"ro_{number:03}") for number in range(100)])
     AppEntity.objects.update(last_seen=timezone.now() - timedelta(days=30))
 
@@ -432,8 +429,7 @@ def test_an_alias_of_two_apps_is_asked_about():
         get_app(make_actor(), app="main")
 
 
-def test_the_index_takes_the_same_number_of_queries_however_many_apps_there_are(django_assert_num_queries):
-    actor = make_actor()
+def test_the_index_takes_the_same_number_of_queries_however_many_apps_there_are(django_assert_num_queries, actor):
     for number in range(20):
         _learn(app=f"App {number}", entities=[_row("Elicit")])
 

@@ -16,8 +16,7 @@ from tests.factories import make_actor
 pytestmark = pytest.mark.django_db
 
 
-def test_a_session_set_aside_takes_its_chunks_along_and_brings_them_back():
-    actor = make_actor()
+def test_a_session_set_aside_takes_its_chunks_along_and_brings_them_back(actor):
     session = start_session(actor).session
     flag_important(actor, content="We chose Redis.")
     end_session(actor, one_liner="Queue chosen")
@@ -33,8 +32,7 @@ def test_a_session_set_aside_takes_its_chunks_along_and_brings_them_back():
     assert "Queue chosen" in get_context(actor).markdown
 
 
-def test_a_chunk_set_aside_stays_so_when_its_session_is_restored():
-    actor = make_actor()
+def test_a_chunk_set_aside_stays_so_when_its_session_is_restored(actor):
     session = start_session(actor).session
     chunk = flag_important(actor, content="We chose Redis.")
     set_aside(actor, kind="chunk", id=str(chunk.pk))
@@ -47,8 +45,7 @@ def test_a_chunk_set_aside_stays_so_when_its_session_is_restored():
     assert search_chunks(actor, query="redis").total == 1
 
 
-def test_facts_notes_and_hypotheses_go_and_come_back():
-    actor = make_actor()
+def test_facts_notes_and_hypotheses_go_and_come_back(actor):
     fact = store_fact(actor, category="identity", fact="Name is Lumen.").fact
     note = set_note(actor, domain="email", key="k", content="Package rule")
     belief = add_hypothesis(actor, hypothesis="It is the cache.")

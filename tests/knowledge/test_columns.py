@@ -96,8 +96,7 @@ def test_a_column_that_went_or_is_carried_after_all_is_taken_off_the_list() -> N
 
 
 @pytest.mark.django_db
-def test_a_correction_carries_a_column_that_nobody_told_it_of() -> None:
-    actor = make_actor()
+def test_a_correction_carries_a_column_that_nobody_told_it_of(actor):
     with _one_column_more(Fact) as name, connection.schema_editor() as editor:
         editor.add_field(Fact, Fact._meta.get_field(name))
         old = make_fact(actor, "Deploys on Fridays.")
@@ -109,8 +108,7 @@ def test_a_correction_carries_a_column_that_nobody_told_it_of() -> None:
 
 
 @pytest.mark.django_db
-def test_a_memory_with_something_in_every_column_comes_back_byte_for_byte() -> None:
-    actor = make_actor()
+def test_a_memory_with_something_in_every_column_comes_back_byte_for_byte(actor):
     _fill_every_column(actor)
     before = _bytes_of(actor)
     document = export_memory(actor).model_dump(mode="json")
@@ -125,8 +123,7 @@ def test_a_memory_with_something_in_every_column_comes_back_byte_for_byte() -> N
 
 
 @pytest.mark.django_db
-def test_a_memory_that_an_older_version_exported_is_taken() -> None:
-    actor = make_actor()
+def test_a_memory_that_an_older_version_exported_is_taken(actor):
     fact = {"id": 1, "category": "decision", "fact": "Deploys on Fridays.", "created_at": LONG_AGO.isoformat()}
 
     carry_out(import_memory, actor, {"document": {"facts": [fact]}})

@@ -7,14 +7,12 @@ import pytest
 from knowledge.references.editing import get_command
 from knowledge.references.imports import import_references
 from knowledge.references.readers.console.typescript import generate_from_typescript
-from tests.factories import make_actor
 
 CONSOLE = Path(__file__).parent / "consoles" / "OperatorConsole.tsx"
 
 
 @pytest.mark.django_db
-def test_a_command_of_a_console_is_found_by_its_other_spelling_and_an_invented_one_is_not():
-    curator = make_actor(curator=True)
+def test_a_command_of_a_console_is_found_by_its_other_spelling_and_an_invented_one_is_not(curator):
     drafts = generate_from_typescript(CONSOLE.read_text(), CONSOLE.name).drafts
     import_references(curator, collection="quay", drafts=drafts, source=CONSOLE.name)
 

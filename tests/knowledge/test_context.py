@@ -42,8 +42,7 @@ def test_an_empty_memory_says_what_to_do():
     assert "memory_store_fact" in context
 
 
-def test_the_layout_is_the_one_agents_know():
-    actor = make_actor()
+def test_the_layout_is_the_one_agents_know(actor):
     update_profile(actor, role="Principal Engineer", preferences="Concise.", pinned_facts=["Uses uv"])
     store_fact(actor, category="identity", fact="Name is Lumen.")
     start_session(actor)
@@ -96,8 +95,7 @@ def _fill(actor, *, facts, sessions, texts):
 @pytest.mark.parametrize(
     "texts", [["Deploys go through the router, never by hand."], HOSTILE], ids=["plain", "hostile"]
 )
-def test_a_start_costs_at_most_1300_tokens_whatever_is_stored(texts, stored):
-    actor = make_actor()
+def test_a_start_costs_at_most_1300_tokens_whatever_is_stored(texts, stored, actor):
     _fill(actor, facts=stored, sessions=stored // 10, texts=texts)
     update_profile(actor, role=texts[0][:400].replace("\n", " "), preferences=texts[-1], pinned_facts=texts * 4)
 
@@ -108,8 +106,7 @@ def test_a_start_costs_at_most_1300_tokens_whatever_is_stored(texts, stored):
     assert f"{context.facts_left} more facts: memory_list_facts" in context.markdown
 
 
-def test_stored_text_cannot_forge_headings_rows_or_fences():
-    actor = make_actor()
+def test_stored_text_cannot_forge_headings_rows_or_fences(actor):
     honest = len([line for line in get_context(actor).markdown.splitlines() if line.startswith("#")])
     for text in HOSTILE[:4]:
         store_fact(actor, category="decision", fact=text)
@@ -122,8 +119,7 @@ def test_stored_text_cannot_forge_headings_rows_or_fences():
     assert not any(hidden in "\n".join(lines) for hidden in "\u200b\u202e\u202c")
 
 
-def test_the_number_of_queries_does_not_grow():
-    actor = make_actor()
+def test_the_number_of_queries_does_not_grow(actor):
     _fill(actor, facts=5, sessions=3, texts=["Few."])
     with CaptureQueriesContext(connection) as few:
         get_context(actor)
@@ -136,8 +132,7 @@ def test_the_number_of_queries_does_not_grow():
     assert len(many) == len(few) <= 10
 
 
-def test_what_always_holds_comes_first_then_the_project_and_last_what_is_of_other_projects():
-    actor = make_actor()
+def test_what_always_holds_comes_first_then_the_project_and_last_what_is_of_other_projects(actor):
     store_fact(actor, category="codebase", fact="Ours.", project="pi")
     store_fact(actor, category="identity", fact="General.")
     store_fact(actor, category="identity", fact="Theirs.", project="tau")
@@ -147,8 +142,7 @@ def test_what_always_holds_comes_first_then_the_project_and_last_what_is_of_othe
     assert facts == ["General.", "Ours.", "Theirs."]
 
 
-def test_a_long_fact_is_cut_between_words_and_lets_shorter_ones_pass():
-    actor = make_actor()
+def test_a_long_fact_is_cut_between_words_and_lets_shorter_ones_pass(actor):
     store_fact(actor, category="decision", fact="word " * 500)
     store_fact(actor, category="decision", fact="Short.")
 
@@ -160,8 +154,7 @@ def test_a_long_fact_is_cut_between_words_and_lets_shorter_ones_pass():
     assert set(cut.removesuffix("…").split()) == {"word"}
 
 
-def test_reading_the_context_changes_nothing():
-    actor = make_actor()
+def test_reading_the_context_changes_nothing(actor):
     started = start_session(actor).session
 
     get_context(actor)
@@ -171,8 +164,7 @@ def test_reading_the_context_changes_nothing():
 
 
 @pytest.mark.parametrize("project", ["🧠" * 100, "ក" * 100, "p" * 100])
-def test_the_reply_to_a_start_stays_within_its_budget_with_any_project(project):
-    actor = make_actor()
+def test_the_reply_to_a_start_stays_within_its_budget_with_any_project(project, actor):
     _fill(
         actor,
         facts=600,
@@ -186,8 +178,7 @@ def test_the_reply_to_a_start_stays_within_its_budget_with_any_project(project):
     assert count_tokens(started.markdown()) <= TOTAL_TOKENS
 
 
-def test_what_did_not_fit_is_counted():
-    actor = make_actor()
+def test_what_did_not_fit_is_counted(actor):
     _fill(actor, facts=500, sessions=300, texts=["Deploys go through the router."])
 
     context = get_context(actor, sessions=3)

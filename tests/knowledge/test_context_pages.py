@@ -11,7 +11,6 @@ from bigmind.text.token_counts import count_tokens
 from knowledge.context.sessions import start_session
 from knowledge.context.start_context import get_context
 from knowledge.views.context import tokens_by_tier
-from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
 
 pytestmark = pytest.mark.django_db
@@ -22,25 +21,21 @@ def _told(markdown: str) -> str:
     return markdown.partition("\n")[2]
 
 
-def test_the_preview_is_what_an_agent_is_told_word_for_word(client):
-    actor = make_actor()
+def test_the_preview_is_what_an_agent_is_told_word_for_word(browser, actor):
     update_profile(actor, role="Engineer", preferences="Short answers.", pinned_facts=["Uses uv."])
     make_fact(actor, "Prefers pytest & <b>tabs</b>.", project="atlas")
     make_session(actor, one_liner="Moved the build")
-    client.force_login(actor.user)
 
-    page = client.get(reverse("memory-context"), {"project": "atlas", "topics": "tests"})
+    page = browser.get(reverse("memory-context"), {"project": "atlas", "topics": "tests"})
 
     told = _told(start_session(actor, project="atlas", topics=["tests"]).context.markdown)
     assert escape(told) in page.text
 
 
-def test_a_receipt_keeps_what_an_item_says_apart_from_where_it_comes_from(client):
-    actor = make_actor()
+def test_a_receipt_keeps_what_an_item_says_apart_from_where_it_comes_from(browser, actor):
     make_fact(actor, "Prefers pytest.")
-    client.force_login(actor.user)
 
-    page = client.get(reverse("memory-context"))
+    page = browser.get(reverse("memory-context"))
 
     row = re.search(r'<th scope="row">(Prefers pytest.*?)</th>', page.text)
     said, _, source = row[1].partition("<br>")
@@ -48,15 +43,13 @@ def test_a_receipt_keeps_what_an_item_says_apart_from_where_it_comes_from(client
     assert strip_tags(source).startswith("From you, on a page, ")
 
 
-def test_the_preview_counts_the_tokens_of_each_tier(client):
-    actor = make_actor()
+def test_the_preview_counts_the_tokens_of_each_tier(browser, actor):
     update_profile(actor, role="Engineer", preferences="Short answers.")
     make_fact(actor, "Prefers pytest.")
-    client.force_login(actor.user)
     markdown = get_context(actor).markdown
     profile, index = tokens_by_tier(markdown)
 
-    page = client.get(reverse("memory-context"))
+    page = browser.get(reverse("memory-context"))
 
     assert f"{count_tokens(markdown)} of 1,300 tokens" in page.text
     assert f"{profile} of 300 tokens" in page.text
@@ -66,11 +59,8 @@ def test_the_preview_counts_the_tokens_of_each_tier(client):
     assert profile + index < count_tokens(markdown)
 
 
-def test_the_profile_is_kept_line_by_line_as_it_was_typed(client):
-    actor = make_actor()
-    client.force_login(actor.user)
-
-    client.post(
+def test_the_profile_is_kept_line_by_line_as_it_was_typed(browser, actor):
+    browser.post(
         reverse("memory-profile"),
         {"role": "Engineer", "preferences": "Short.\r\nKind.", "pinned_facts": "**Never** on Friday\r\n\r\n- Uses uv."},
     )
@@ -80,22 +70,16 @@ def test_the_profile_is_kept_line_by_line_as_it_was_typed(client):
     assert profile.pinned_facts == ["**Never** on Friday", "- Uses uv."]
 
 
-def test_the_tokens_of_a_draft_are_counted_without_keeping_it(client):
-    actor = make_actor()
-    client.force_login(actor.user)
-
-    page = client.post(reverse("memory-profile"), {"preferences": "many words " * 300, "count": "1"})
+def test_the_tokens_of_a_draft_are_counted_without_keeping_it(browser, actor):
+    page = browser.post(reverse("memory-profile"), {"preferences": "many words " * 300, "count": "1"})
 
     assert "There is more than a session start has room for" in page.text
     assert "many words many words" in page.text
     assert get_profile(actor).is_empty
 
 
-def test_too_many_pinned_facts_are_refused(client):
-    actor = make_actor()
-    client.force_login(actor.user)
-
-    page = client.post(reverse("memory-profile"), {"pinned_facts": "\n".join(f"Fact {n}" for n in range(51))})
+def test_too_many_pinned_facts_are_refused(browser, actor):
+    page = browser.post(reverse("memory-profile"), {"pinned_facts": "\n".join(f"Fact {n}" for n in range(51))})
 
     assert "Pinned facts: This has 51 items; the limit is 50." in page.text
     assert get_profile(actor).is_empty

@@ -298,8 +298,7 @@ def test_the_budget_is_used_and_never_exceeded_what_matters_is_told_and_the_rest
 
 
 @pytest.mark.parametrize("count", range(0, 60, 10))
-def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_uses_the_budget(count):
-    actor = make_actor()
+def test_a_person_of_whom_little_is_known_is_told_all_of_it_or_uses_the_budget(count, actor):
     add_facts(actor, count)
     add_sessions(actor, count // 3)
 
@@ -329,8 +328,7 @@ def test_sessions_of_the_project_come_first():
     assert set(told[:2]) <= ours
 
 
-def test_facts_of_the_project_never_displace_a_standing_instruction_behind_many_preferences():
-    actor = make_actor()
+def test_facts_of_the_project_never_displace_a_standing_instruction_behind_many_preferences(actor):
     add_standing(actor, texts={"constraint": "Always answer in German."})
     Fact.objects.bulk_create(
         Fact(user=actor.user, category="preference", fact=f"Prefers {number}.", digest=str(number))
@@ -366,8 +364,7 @@ def test_instructions_among_long_preferences_are_told_in_their_place():
     assert len(lines) > 2
 
 
-def test_what_the_topics_name_is_found_however_old_it_is():
-    actor = make_actor()
+def test_what_the_topics_name_is_found_however_old_it_is(actor):
     add_facts(actor, 300, projects=("pi",))
     old = store_fact(actor, category="codebase", fact="Declarations wait in the queue customs.out.", project="pi").fact
     Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=900))
@@ -384,8 +381,7 @@ def test_what_the_topics_name_is_found_however_old_it_is():
         ("部署", "部署通过路由器进行。"),
     ],
 )
-def test_topics_are_found_in_other_forms_and_scripts(topic, fact):
-    actor = make_actor()
+def test_topics_are_found_in_other_forms_and_scripts(topic, fact, actor):
     old = make_fact(actor, f"{fact} {_sentence(Random(1), 20)}", category="codebase")
     Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=400))
     add_facts(actor, 105)
@@ -394,8 +390,7 @@ def test_topics_are_found_in_other_forms_and_scripts(topic, fact):
     assert fact not in get_context(actor).markdown
 
 
-def test_a_fact_that_a_session_used_comes_before_others():
-    actor = make_actor()
+def test_a_fact_that_a_session_used_comes_before_others(actor):
     add_facts(actor, 300)
     used = Fact.objects.of(actor.user).order_by("created_at", "pk")[250]
     session = Session.objects.create(user=actor.user)
@@ -406,8 +401,7 @@ def test_a_fact_that_a_session_used_comes_before_others():
     assert f"(F{used.number}," in get_context(actor).markdown
 
 
-def test_what_the_profile_says_already_takes_no_room():
-    actor = make_actor()
+def test_what_the_profile_says_already_takes_no_room(actor):
     add_facts(actor, 200)
     store_fact(actor, category="constraint", fact="Deploys go through the router.")
     update_profile(actor, pinned_facts=["Deploys go through the router."])
@@ -415,8 +409,7 @@ def test_what_the_profile_says_already_takes_no_room():
     assert get_context(actor).markdown.count("Deploys go through the router.") == 1
 
 
-def test_of_two_facts_that_say_nearly_the_same_the_newer_is_told():
-    actor = make_actor()
+def test_of_two_facts_that_say_nearly_the_same_the_newer_is_told(actor):
     add_facts(actor, 200)
     newest = Fact.objects.of(actor.user).newest_first().first()
     assert newest
@@ -430,8 +423,7 @@ def test_of_two_facts_that_say_nearly_the_same_the_newer_is_told():
     assert f"(F{newest.number}," not in markdown
 
 
-def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first():
-    actor = make_actor()
+def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first(actor):
     elsewhere, ours, _ = Hypothesis.objects.bulk_create(
         [
             Hypothesis(user=actor.user, hypothesis="Tau leaks.", project="tau"),
@@ -450,8 +442,7 @@ def test_open_hypotheses_are_told_with_their_handle_those_of_the_project_first()
     assert "Settled." not in markdown
 
 
-def test_a_hypothesis_that_is_due_is_told_before_newer_ones():
-    actor = make_actor()
+def test_a_hypothesis_that_is_due_is_told_before_newer_ones(actor):
     long_ago = timezone.now() - timedelta(days=200)
     due = Hypothesis.objects.create(user=actor.user, hypothesis="Pi is slow.", project="pi", created_at=long_ago)
     Hypothesis.objects.bulk_create(
@@ -467,8 +458,7 @@ def test_a_hypothesis_that_is_due_is_told_before_newer_ones():
     assert "due:" not in told[1]
 
 
-def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated():
-    actor = make_actor()
+def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated(actor):
     add_standing(actor)
     add_facts(actor, 1)
     work = Fact.objects.of(actor.user).latest("created_at")
@@ -480,8 +470,7 @@ def test_a_fact_has_its_handle_and_its_date_where_it_can_be_outdated():
     assert f"- **[identity]** (F{identity.number}) Name is Lumen." in lines
 
 
-def test_preferences_keep_their_markdown():
-    actor = make_actor()
+def test_preferences_keep_their_markdown(actor):
     update_profile(
         actor,
         preferences="# Style\n\n- **Tabs**, never spaces\n  - also in YAML?\n\n1. Short answers\n2. `code` first\n",
@@ -493,8 +482,7 @@ def test_preferences_keep_their_markdown():
     assert f"**Preferences:**\n│ **Style**\n\n{listed}" in markdown
 
 
-def test_a_session_that_ended_by_itself_says_so():
-    actor = make_actor()
+def test_a_session_that_ended_by_itself_says_so(actor):
     now = timezone.now()
     Session.objects.create(
         user=actor.user, started_at=now - timedelta(days=2), ended_at=now, one_liner=AUTO_CLOSED, auto_closed=True

@@ -15,7 +15,6 @@ from knowledge.indexing.embedding import embed_pending, progress
 from knowledge.memory.facts import store_fact
 from knowledge.models import CachedVector, PassageVector
 from knowledge.recall.semantic_search import semantic_search
-from tests.factories import make_actor
 from tests.knowledge.embeddings.endpoint import Answer, Endpoint
 
 pytestmark = pytest.mark.django_db
@@ -50,8 +49,7 @@ def endpoint(settings, monkeypatch) -> Iterator[Endpoint]:
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_in_trouble_nothing_wrong_is_stored_and_afterwards_all_is_well_by_itself(endpoint, trouble):
-    actor = make_actor()
+def test_in_trouble_nothing_wrong_is_stored_and_afterwards_all_is_well_by_itself(endpoint, trouble, actor):
     store_fact(actor, category="decision", fact="Deploys go through the router.")
     bring_into(endpoint, TROUBLES[trouble])
 

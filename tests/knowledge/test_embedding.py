@@ -28,8 +28,7 @@ from tests.factories import make_actor
 pytestmark = pytest.mark.django_db
 
 
-def test_what_is_stored_waits_for_its_vector_and_gets_it():
-    actor = make_actor()
+def test_what_is_stored_waits_for_its_vector_and_gets_it(actor):
     embed_pending()
     store_fact(actor, category="decision", fact="Deploys go through the router.")
 
@@ -40,8 +39,7 @@ def test_what_is_stored_waits_for_its_vector_and_gets_it():
     assert PassageVector.objects.get().owner == actor.user
 
 
-def test_what_was_stored_a_moment_ago_is_found_by_its_words_before_what_merely_has_a_vector():
-    actor = make_actor()
+def test_what_was_stored_a_moment_ago_is_found_by_its_words_before_what_merely_has_a_vector(actor):
     for place in ("Berlin", "Lisbon", "Oslo", "Porto", "Turin", "Vienna"):
         store_fact(actor, category="decision", fact=f"The router of {place} was switched.")
     embed_pending()
@@ -124,8 +122,7 @@ def test_a_batch_that_collided_with_another_transaction_is_stored_at_once(monkey
     assert embed_pending() == 1
 
 
-def test_another_model_is_built_beside_the_old_one_and_then_takes_its_place(settings):
-    actor = make_actor()
+def test_another_model_is_built_beside_the_old_one_and_then_takes_its_place(settings, actor):
     store_fact(actor, category="decision", fact="Deploys go through the router.")
     embed_pending()
     old = active_space()
@@ -140,8 +137,7 @@ def test_another_model_is_built_beside_the_old_one_and_then_takes_its_place(sett
     assert semantic_search(actor, query="router").items[0].arms == ("keyword", "vector")
 
 
-def test_a_process_of_before_does_not_bring_the_old_model_back(settings):
-    actor = make_actor()
+def test_a_process_of_before_does_not_bring_the_old_model_back(settings, actor):
     store_fact(actor, category="decision", fact="Deploys go through the router.")
     embed_pending()
     progress()  # This process has worked in the space, and another one finishes that of another model.
@@ -203,8 +199,7 @@ def test_meaning_never_crosses_to_somebody_else_and_never_finds_what_was_set_asi
     assert semantic_search(owner, query="Deploys go through the router.").items == []
 
 
-def test_the_exchange_beside_a_strong_one_is_lifted():
-    actor = make_actor()
+def test_the_exchange_beside_a_strong_one_is_lifted(actor):
     first, second = (str(start_session(actor).session.pk) for _ in range(2))
     question = "How do we roll back a broken release of the billing service?"
     append_chunk(actor, session_id=first, role="user", content=question)
@@ -220,8 +215,7 @@ def test_the_exchange_beside_a_strong_one_is_lifted():
     ]
 
 
-def test_a_long_text_is_found_by_what_stands_at_its_end():
-    actor = make_actor()
+def test_a_long_text_is_found_by_what_stands_at_its_end(actor):
     start_session(actor)
     append_chunk(actor, role="user", content="Nothing of interest here. " * 200 + "The password policy is in ADR 12.")
     embed_pending()
@@ -234,8 +228,7 @@ def test_a_long_text_is_found_by_what_stands_at_its_end():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch):
-    actor = make_actor()
+def test_a_worker_does_not_wait_for_what_is_being_forgotten(monkeypatch, actor):
     for n in range(3):
         store_fact(actor, category="decision", fact=f"Router {n} was switched.")
     locked = ExitStack()

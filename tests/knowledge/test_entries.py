@@ -48,8 +48,7 @@ def test_the_same_content_is_added_once():
     assert again.id == first.id
 
 
-def test_a_search_keeps_to_role_tags_type_and_confidence():
-    actor = make_actor()
+def test_a_search_keeps_to_role_tags_type_and_confidence(actor):
     _add(actor, ROUTES, roles=["dev"], tags=["vercel", "routing"])
     _add(actor, f"{ROUTES} For testers.", roles=["qa"], tags=["vercel"])
     _add(actor, f"{ROUTES} For everybody.", roles=["all"])
@@ -70,8 +69,7 @@ def test_a_search_keeps_to_role_tags_type_and_confidence():
     assert "Perhaps." in found(min_confidence=0)
 
 
-def test_related_entries_share_parents_or_two_tags():
-    actor = make_actor()
+def test_related_entries_share_parents_or_two_tags(actor):
     summary = _add(actor, "STORY-007: routing.", entry_type="summary")
     one = _add(actor, ROUTES, parent_id=summary.pk, tags=["vercel", "routing", "api"])
     sibling = _add(actor, "A sibling.", parent_id=summary.pk)
@@ -84,8 +82,7 @@ def test_related_entries_share_parents_or_two_tags():
     assert set(related.items) == {alike, summary, sibling}
 
 
-def test_entries_are_listed_by_filters_in_the_order_asked_for():
-    actor = make_actor()
+def test_entries_are_listed_by_filters_in_the_order_asked_for(actor):
     _add(actor, ROUTES, tags=["a", "b"], confidence=0.4)
     _add(actor, KEYS, tags=["a"], confidence=0.9)
 
@@ -96,8 +93,7 @@ def test_entries_are_listed_by_filters_in_the_order_asked_for():
     assert list_entries(actor, tags=["a", "b"]).total == 1
 
 
-def test_a_change_of_content_is_found_by_its_new_words_only():
-    actor = make_actor()
+def test_a_change_of_content_is_found_by_its_new_words_only(actor):
     entry = _add(actor, ROUTES)
     embed_pending()
 
@@ -110,8 +106,7 @@ def test_a_change_of_content_is_found_by_its_new_words_only():
     assert search_entries(actor, query="migrations").items[0].arms == ("keyword", "vector")
 
 
-def test_a_change_that_would_double_another_entry_is_refused():
-    actor = make_actor()
+def test_a_change_that_would_double_another_entry_is_refused(actor):
     _add(actor, ROUTES)
     other = _add(actor, KEYS)
 
@@ -129,8 +124,7 @@ def test_members_change_their_own_entries_and_curators_any():
     assert update_entry(make_actor(curator=True), id=entry.pk, confidence=0.1).entry.confidence == 0.1
 
 
-def test_a_curators_key_that_may_only_write_changes_their_own_entries_alone():
-    curator = make_actor(curator=True)
+def test_a_curators_key_that_may_only_write_changes_their_own_entries_alone(curator):
     narrow = make_actor(curator.user, scopes=["read", "write"])
     own, other = _add(curator, ROUTES), _add(make_actor(), KEYS)
 
@@ -142,8 +136,7 @@ def test_a_curators_key_that_may_only_write_changes_their_own_entries_alone():
     assert delete_entry(make_actor(curator.user, scopes=["read", "write", "curate"]), id=other.pk)
 
 
-def test_a_deleted_entry_is_gone_with_its_passages():
-    actor = make_actor()
+def test_a_deleted_entry_is_gone_with_its_passages(actor):
     entry = _add(actor, ROUTES)
     embed_pending()
 
@@ -155,8 +148,7 @@ def test_a_deleted_entry_is_gone_with_its_passages():
         get_entry(actor, id=entry.pk)
 
 
-def test_an_import_says_row_by_row_what_was_wrong():
-    actor = make_actor()
+def test_an_import_says_row_by_row_what_was_wrong(actor):
     _add(actor, ROUTES)
     rows = [
         {"content": ROUTES},
@@ -182,8 +174,7 @@ def test_one_malformed_row_is_named_and_the_others_are_imported():
     assert "confidence must be 1 or less" in report.errors[0]
 
 
-def test_statistics_count_types_roles_and_vectors():
-    actor = make_actor()
+def test_statistics_count_types_roles_and_vectors(actor):
     _add(actor, ROUTES, roles=["dev", "qa"], confidence=0.5)
     _add(actor, KEYS, entry_type="summary", roles=["dev"])
 
@@ -245,8 +236,7 @@ def test_what_only_shares_words_points_nowhere(content):
     assert get_entry(make_actor(), id=added.id).similar_to is None
 
 
-def test_changed_content_points_anew_and_a_pointer_does_not_outlive_what_it_points_to():
-    actor = make_actor()
+def test_changed_content_points_anew_and_a_pointer_does_not_outlive_what_it_points_to(actor):
     known, other = _add(actor, ROUTES), _add(actor, "Migrations are linted.")
 
     changed = update_entry(actor, id=other.pk, content=f"Note: {ROUTES}").entry
@@ -267,8 +257,7 @@ def test_a_search_that_finds_nothing_names_what_there_is():
     assert hopeless.did_you_mean == []
 
 
-def test_a_search_that_found_something_tells_it_whatever_it_may_cost():
-    actor = make_actor()
+def test_a_search_that_found_something_tells_it_whatever_it_may_cost(actor):
     _add(actor, f"{KEYS} " * 100 + ROUTES)
 
     (hit,) = search_entries(actor, query="vercel routes", max_tokens=100).items
@@ -276,8 +265,7 @@ def test_a_search_that_found_something_tells_it_whatever_it_may_cost():
     assert "vercel" in hit.excerpt.casefold()
 
 
-def test_related_entries_are_counted_though_few_are_shown():
-    actor = make_actor()
+def test_related_entries_are_counted_though_few_are_shown(actor):
     one = _add(actor, ROUTES, tags=["a", "b"])
     for number in range(8):
         _add(actor, f"Alike {number}.", tags=["a", "b", "c"])
@@ -288,8 +276,7 @@ def test_related_entries_are_counted_though_few_are_shown():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_changes_at_once_neither_undoes_the_other():
-    curator = make_actor(curator=True)
+def test_of_two_changes_at_once_neither_undoes_the_other(curator):
     entry = _add(curator, ROUTES, triggers=["error: route"])
 
     meanwhile(
@@ -307,8 +294,7 @@ def test_of_two_changes_at_once_neither_undoes_the_other():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_text_that_another_entry_gets_meanwhile_is_refused_in_words():
-    actor = make_actor()
+def test_the_text_that_another_entry_gets_meanwhile_is_refused_in_words(actor):
     one, other = _add(actor, ROUTES), _add(actor, KEYS)
 
     with pytest.raises(Conflict, match="known already") as refused:

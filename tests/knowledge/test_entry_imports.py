@@ -29,8 +29,7 @@ def _import(actor, rows, **options):
     return carry_out(import_entries, actor, {"entries": rows, **options})
 
 
-def test_an_imported_entry_is_like_one_that_was_added():
-    actor = make_actor()
+def test_an_imported_entry_is_like_one_that_was_added(actor):
     embed_pending()
     parent = add_entry(actor, content="STORY-007: routing.", entry_type="summary").entry
     said = {
@@ -54,8 +53,7 @@ def test_an_imported_entry_is_like_one_that_was_added():
     assert Passage.objects.get(source_id=str(entry.pk)).project == "shop"
 
 
-def test_imported_entries_are_found_by_words_at_once_and_by_meaning_after_the_worker_ran():
-    actor = make_actor()
+def test_imported_entries_are_found_by_words_at_once_and_by_meaning_after_the_worker_ran(actor):
     _import(actor, [{"content": ROUTES}, {"content": LONG}])
 
     before = search_entries(actor, query="ordering of vercel routes")
@@ -82,8 +80,7 @@ def test_an_import_without_rows_does_nothing():
     assert (report.imported, report.skipped, report.errors) == (0, 0, [])
 
 
-def test_what_is_nearly_known_is_imported_and_points_to_it_once_the_worker_has_looked():
-    actor = make_actor()
+def test_what_is_nearly_known_is_imported_and_points_to_it_once_the_worker_has_looked(actor):
     known = add_entry(actor, content=ROUTES, entry_type="fact").entry
     embed_pending()
 

@@ -34,12 +34,11 @@ def _edit(entry, **fields):
     }
 
 
-def test_a_row_says_what_an_entry_is_and_where_it_comes_from(client):
+def test_a_row_says_what_an_entry_is_and_where_it_comes_from(browser):
     author = make_actor(make_user("ada", display_name="Ada Lovelace"))
     _entry(author, tags=["vercel", "routing"], confidence=0.7, project="atlas")
-    client.force_login(make_actor().user)
 
-    page = client.get(reverse("kb"))
+    page = browser.get(reverse("kb"))
 
     for shown in ("Route ordering", "In vercel.json, specific routes", "fact", "Ada Lovelace", "fairly sure (0.7)"):
         assert shown in page.text
@@ -58,8 +57,7 @@ NARROWED = [
 
 
 @pytest.mark.parametrize("query", ["", "deploys"])
-def test_the_address_narrows_what_is_shown(client, query):
-    actor = make_actor()
+def test_the_address_narrows_what_is_shown(browser, query, actor):
     for content, fields in {
         "for developers": {"roles": ["dev"], "tags": ["vercel", "routing"]},
         "for testers": {"roles": ["qa"], "tags": ["vercel"], "project": "atlas"},
@@ -69,21 +67,18 @@ def test_the_address_narrows_what_is_shown(client, query):
     }.items():
         _entry(actor, f"Deploys, {content}.", **fields)
     embed_pending()
-    client.force_login(actor.user)
 
     for asked, left in NARROWED:
-        page = client.get(reverse("kb"), {"query": query, **asked})
+        page = browser.get(reverse("kb"), {"query": query, **asked})
 
         shown = {row["title"].removeprefix("Deploys, ").rstrip(".") for row in page.context["rows"]}
         assert shown == left, asked
 
 
-def test_the_form_and_the_links_remember_what_was_asked(client):
-    actor = make_actor()
+def test_the_form_and_the_links_remember_what_was_asked(browser, actor):
     _entry(actor, tags=["vercel", "routing"], project="atlas")
-    client.force_login(actor.user)
 
-    page = client.get(reverse("kb"), {"query": "routes", "project": "atlas", "entry_type": "fact", "tags": "vercel"})
+    page = browser.get(reverse("kb"), {"query": "routes", "project": "atlas", "entry_type": "fact", "tags": "vercel"})
 
     assert 'value="routes"' in page.text
     assert '<option value="atlas" selected>' in page.text
@@ -93,15 +88,13 @@ def test_the_form_and_the_links_remember_what_was_asked(client):
     assert 'aria-label="Remove the tag vercel"' in page.text
 
 
-def test_types_and_tags_are_counted_within_what_was_asked(client):
-    actor = make_actor()
+def test_types_and_tags_are_counted_within_what_was_asked(browser, actor):
     for number in range(3):
         _entry(actor, f"Fact {number}", tags=["vercel"], project="atlas")
     _entry(actor, "A summary", entry_type="summary", tags=["vercel", "routing"], project="atlas")
     _entry(actor, "Elsewhere", tags=["other"])
-    client.force_login(actor.user)
 
-    page = client.get(reverse("kb"), {"project": "atlas", "entry_type": "fact"})
+    page = browser.get(reverse("kb"), {"project": "atlas", "entry_type": "fact"})
 
     assert [(type.label, type.count) for type in page.context["types"]] == [
         ("All", 4),
@@ -112,16 +105,14 @@ def test_types_and_tags_are_counted_within_what_was_asked(client):
     assert [(tag.label, tag.count) for tag in page.context["tags"]] == [("vercel", 3)]
 
 
-def test_a_long_list_is_paged_and_keeps_its_conditions(client):
-    actor = make_actor()
+def test_a_long_list_is_paged_and_keeps_its_conditions(browser, actor):
     make_entries(actor, [f"Pitfall number {number}." for number in range(26)], project="atlas")
     Entry.objects.update(created_at=timezone.now() - timedelta(days=1))
     _entry(actor, "The newest pitfall.", project="atlas")
-    client.force_login(actor.user)
 
-    first = client.get(reverse("kb"), {"project": "atlas", "order": "oldest"})
-    second = client.get(reverse("kb"), {"project": "atlas", "order": "oldest", "offset": "25"})
-    beyond = client.get(reverse("kb"), {"project": "atlas", "offset": "5000"})
+    first = browser.get(reverse("kb"), {"project": "atlas", "order": "oldest"})
+    second = browser.get(reverse("kb"), {"project": "atlas", "order": "oldest", "offset": "25"})
+    beyond = browser.get(reverse("kb"), {"project": "atlas", "offset": "5000"})
 
     assert "1 to 25 of 27 entries" in first.text
     assert 'href="?project=atlas&amp;order=oldest&amp;offset=25"' in first.text
@@ -130,10 +121,8 @@ def test_a_long_list_is_paged_and_keeps_its_conditions(client):
     assert 'href="?project=atlas">Back to its beginning' in beyond.text
 
 
-def test_a_question_that_cannot_be_asked_is_explained(client):
-    client.force_login(make_actor().user)
-
-    page = client.get(reverse("kb"), {"entry_type": "gossip", "min_confidence": "7", "order": "sideways"})
+def test_a_question_that_cannot_be_asked_is_explained(browser):
+    page = browser.get(reverse("kb"), {"entry_type": "gossip", "min_confidence": "7", "order": "sideways"})
 
     assert page.status_code == 200
     assert "must be one of" in page.text
@@ -156,30 +145,27 @@ def test_nothing_private_is_shown_or_found(client):
         assert '<option value="hidden">' not in page.text
 
 
-def test_an_empty_knowledge_base_says_how_it_fills(client):
-    client.force_login(make_actor().user)
-
-    page = client.get(reverse("kb"))
+def test_an_empty_knowledge_base_says_how_it_fills(browser):
+    page = browser.get(reverse("kb"))
 
     assert "Nothing is known yet" in page.text
     assert reverse("kb-new") in page.text
 
 
-def test_a_list_takes_the_same_few_queries_however_long_it_is(client, django_assert_max_num_queries):
+def test_a_list_takes_the_same_few_queries_however_long_it_is(browser, django_assert_max_num_queries):
     for number in range(25):
         make_entries(make_actor(), [f"Routes are ordered, case {number}."], tags=["vercel"], project="atlas")
     embed_pending()
-    client.force_login(make_actor().user)
-    client.get(reverse("kb"))  # The first page of a sign-in notes where it came from.
+    browser.get(reverse("kb"))  # The first page of a sign-in notes where it came from.
 
     for asked in ({}, {"query": "routes"}, {"tags": "vercel", "project": "atlas"}):
         with django_assert_max_num_queries(16):
-            page = client.get(reverse("kb"), asked)
+            page = browser.get(reverse("kb"), asked)
 
         assert len(page.context["rows"]) == 25
 
 
-def test_an_entry_is_read_with_its_provenance_and_its_text_as_it_is_stored(client):
+def test_an_entry_is_read_with_its_provenance_and_its_text_as_it_is_stored(browser):
     author = make_actor(make_user("ada", display_name="Ada Lovelace"))
     entry = _entry(
         author,
@@ -189,9 +175,8 @@ def test_an_entry_is_read_with_its_provenance_and_its_text_as_it_is_stored(clien
         source_story="STORY-12",
         metadata={"severity": "high"},
     )
-    client.force_login(make_actor().user)
 
-    page = client.get(reverse("kb-entry", args=[entry.pk]))
+    page = browser.get(reverse("kb-entry", args=[entry.pk]))
 
     assert "<h1>Route ordering</h1>" in page.text
     assert "<strong>specific</strong>" in page.text
@@ -207,25 +192,22 @@ def test_an_entry_is_read_with_its_provenance_and_its_text_as_it_is_stored(clien
     assert 'href="/kb/?tags=vercel%20%26%20co"' in page.text
 
 
-def test_an_entry_leads_to_its_family_and_relatives(client):
-    actor = make_actor()
+def test_an_entry_leads_to_its_family_and_relatives(browser, actor):
     parent = _entry(actor, "Story 12 in short", entry_type="summary")
     entry = _entry(actor, "Routes first", parent_id=parent.pk, tags=["vercel", "routing"])
     child = _entry(actor, "A detail of routes", parent_id=entry.pk)
     relative = _entry(actor, "Rewrites last", tags=["vercel", "routing"])
-    client.force_login(actor.user)
 
-    page = client.get(reverse("kb-entry", args=[entry.pk]))
+    page = browser.get(reverse("kb-entry", args=[entry.pk]))
 
     for other in (parent, child, relative):
         assert page.text.count(reverse("kb-entry", args=[other.pk])) == 1
 
 
-def test_an_entry_that_says_nearly_what_another_says_points_to_it(client):
+def test_an_entry_that_says_nearly_what_another_says_points_to_it(browser):
     known = _entry(content="Specific routes come before parameterized routes in vercel.json.")
-    client.force_login(make_actor().user)
 
-    page = client.post(
+    page = browser.post(
         reverse("kb-new"),
         {
             "entry_type": "fact",
@@ -239,34 +221,30 @@ def test_an_entry_that_says_nearly_what_another_says_points_to_it(client):
     assert reverse("kb-entry", args=[known.pk]) in page.text
 
 
-def test_a_question_that_finds_nothing_is_met_with_words_that_exist(client):
+def test_a_question_that_finds_nothing_is_met_with_words_that_exist(browser):
     _entry(tags=["kubernetes"])
-    client.force_login(make_actor().user)
 
-    page = client.get(reverse("kb"), {"query": "kubernets", "tags": "kubernetes", "project": "nowhere"})
+    page = browser.get(reverse("kb"), {"query": "kubernets", "tags": "kubernetes", "project": "nowhere"})
 
     assert 'href="?query=kubernetes">kubernetes</a>' in page.text
 
 
-def test_reading_takes_few_queries_however_many_relatives_there_are(client, django_assert_max_num_queries):
+def test_reading_takes_few_queries_however_many_relatives_there_are(browser, django_assert_max_num_queries):
     entry = _entry(tags=["vercel", "routing"])
     for number in range(12):
         make_entries(make_actor(), [f"Rewrite {number}"], tags=["vercel", "routing"])
         make_entries(make_actor(), [f"Detail {number}"], parent_id=entry.pk)
-    client.force_login(make_actor().user)
 
     with django_assert_max_num_queries(15):
-        page = client.get(reverse("kb-entry", args=[entry.pk]))
+        page = browser.get(reverse("kb-entry", args=[entry.pk]))
 
     assert "Related" in page.text
 
 
 @pytest.mark.parametrize("route", ["kb-entry", "kb-edit", "kb-delete"])
-def test_an_entry_that_does_not_exist_is_not_found(client, route):
-    client.force_login(make_actor().user)
-
-    assert client.get(reverse(route, args=[uuid4()])).status_code == 404
-    assert client.get("/kb/no-uuid/").status_code == 404
+def test_an_entry_that_does_not_exist_is_not_found(browser, route):
+    assert browser.get(reverse(route, args=[uuid4()])).status_code == 404
+    assert browser.get("/kb/no-uuid/").status_code == 404
 
 
 def test_triggers_are_edited_and_decided_on_the_pages_of_an_entry(client):
@@ -290,12 +268,10 @@ def test_triggers_are_edited_and_decided_on_the_pages_of_an_entry(client):
     assert entry.trigger_levels == {"": "advise"}
 
 
-def test_a_correction_keeps_what_is_not_on_the_form(client):
-    actor = make_actor()
+def test_a_correction_keeps_what_is_not_on_the_form(browser, actor):
     entry = _entry(actor, tags=["vercel"], source_file="docs/a.md", project="atlas", metadata={"severity": "high"})
-    client.force_login(actor.user)
 
-    page = client.post(
+    page = browser.post(
         reverse("kb-edit", args=[entry.pk]),
         _edit(entry, content="Routes are matched in order.", tags="vercel, order", confidence="0.6"),
         follow=True,
@@ -311,36 +287,31 @@ def test_a_correction_keeps_what_is_not_on_the_form(client):
     assert (stored.source_file, stored.project, stored.metadata) == ("docs/a.md", "atlas", {"severity": "high"})
 
 
-def test_tags_and_roles_can_be_taken_away(client):
-    actor = make_actor()
+def test_tags_and_roles_can_be_taken_away(browser, actor):
     entry = _entry(actor, tags=["vercel"], roles=["dev"])
-    client.force_login(actor.user)
 
-    client.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, tags="", roles=""))
+    browser.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, tags="", roles=""))
 
     assert (Entry.objects.get().tags, Entry.objects.get().roles) == ([], [])
 
 
 @pytest.mark.parametrize("seen", ["", "yesterday", "2026-13-45T99:99:99"])
-def test_a_form_without_the_moment_it_was_opened_overwrites_nothing(client, seen):
-    actor = make_actor()
+def test_a_form_without_the_moment_it_was_opened_overwrites_nothing(browser, seen, actor):
     entry = _entry(actor)
-    client.force_login(actor.user)
 
-    page = client.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, content="Other.", seen=seen))
+    page = browser.post(reverse("kb-edit", args=[entry.pk]), _edit(entry, content="Other.", seen=seen))
 
     assert page.status_code == 409
     assert Entry.objects.get().content == ROUTES
 
 
 @pytest.mark.parametrize("route", ["kb-edit", "kb-delete"])
-def test_a_member_cannot_change_what_somebody_else_added(client, route):
+def test_a_member_cannot_change_what_somebody_else_added(browser, route):
     entry = _entry()
-    client.force_login(make_actor().user)
 
-    read = client.get(reverse("kb-entry", args=[entry.pk]))
-    shown = client.get(reverse(route, args=[entry.pk]))
-    sent = client.post(reverse(route, args=[entry.pk]), _edit(entry, content="Mine now."))
+    read = browser.get(reverse("kb-entry", args=[entry.pk]))
+    shown = browser.get(reverse(route, args=[entry.pk]))
+    sent = browser.post(reverse(route, args=[entry.pk]), _edit(entry, content="Mine now."))
 
     assert reverse(route, args=[entry.pk]) not in read.text
     assert (shown.status_code, sent.status_code) == (403, 403)
@@ -366,10 +337,8 @@ def test_its_author_curators_and_admins_may_delete_an_entry_after_a_question(cli
     assert not Entry.objects.exists()
 
 
-def test_the_field_for_triggers_is_called_so_in_german(client):
-    client.force_login(make_actor().user)
-
-    page = client.get(reverse("kb-new"), headers={"accept-language": "de"})
+def test_the_field_for_triggers_is_called_so_in_german(browser):
+    page = browser.get(reverse("kb-new"), headers={"accept-language": "de"})
 
     assert "Auslöser" in page.text
     assert "Triggers" not in page.text

@@ -64,10 +64,8 @@ def test_a_rehearsed_document_is_confirmed_once_and_by_its_owner_only(client):
 
 
 @pytest.mark.parametrize("token", ["", "\0", "../../etc", "x" * 500])
-def test_a_token_that_was_made_up_opens_nothing(client, token):
-    client.force_login(make_actor().user)
-
-    page = client.post(reverse("memory-import-confirm"), {"token": token}, follow=True)
+def test_a_token_that_was_made_up_opens_nothing(browser, token):
+    page = browser.post(reverse("memory-import-confirm"), {"token": token}, follow=True)
 
     assert "no longer kept here" in page.text
 
@@ -92,32 +90,26 @@ def test_a_token_that_was_made_up_opens_nothing(client, token):
         ("x" * (4 * 1024 * 1024 + 1), "the limit is 4,194,304"),
     ],
 )
-def test_a_document_that_cannot_be_taken_in_is_explained(client, content, says):
-    client.force_login(make_actor().user)
-
-    page = client.post(reverse("memory-import"), {"document": _file(content)})
+def test_a_document_that_cannot_be_taken_in_is_explained(browser, content, says):
+    page = browser.post(reverse("memory-import"), {"document": _file(content)})
 
     assert page.status_code == 200
     assert "Not saved" in page.text
     assert says in page.text
 
 
-def test_no_file_is_explained(client):
-    client.force_login(make_actor().user)
-
-    page = client.post(reverse("memory-import"))
+def test_no_file_is_explained(browser):
+    page = browser.post(reverse("memory-import"))
 
     assert "Exported document: This field is required." in page.text
 
 
-def test_the_export_of_another_program_is_rehearsed_and_then_done(client):
-    actor = make_actor()
-    client.force_login(actor.user)
+def test_the_export_of_another_program_is_rehearsed_and_then_done(browser, actor):
     chats = SimpleUploadedFile("export.zip", _zip({"conversations.json": json.dumps(sources.chatgpt())}))
 
-    rehearsed = client.post(reverse("memory-import"), {"document": chats})
+    rehearsed = browser.post(reverse("memory-import"), {"document": chats})
     before = Session.objects.count()
-    done = client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+    done = browser.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
 
     assert "Nothing has been stored yet" in rehearsed.text
     assert before == 0
@@ -125,11 +117,10 @@ def test_the_export_of_another_program_is_rehearsed_and_then_done(client):
     assert set(Session.objects.of(actor.user).values_list("one_liner", flat=True)) == {"Packing for Lisbon", ""}
 
 
-def test_what_would_be_refused_is_named_before_anything_is_stored(client):
-    client.force_login(make_actor().user)
+def test_what_would_be_refused_is_named_before_anything_is_stored(browser):
     graph = SimpleUploadedFile("memory.jsonl", f"{sources.MEMORY_SERVER}<b>not json".encode())
 
-    page = client.post(reverse("memory-import"), {"document": graph})
+    page = browser.post(reverse("memory-import"), {"document": graph})
 
     assert "Refused: 1" in page.text
     assert "memory.jsonl, line 4: is not valid JSON" in page.text
@@ -144,10 +135,8 @@ def test_what_would_be_refused_is_named_before_anything_is_stored(client):
         ({"conversations.json": '[{"mapping": ' + "[" * 100_000}, "is nested too deep"),
     ],
 )
-def test_a_hostile_archive_is_refused_beside_its_field(client, members, says):
-    client.force_login(make_actor().user)
-
-    page = client.post(reverse("memory-import"), {"document": SimpleUploadedFile("export.zip", _zip(members))})
+def test_a_hostile_archive_is_refused_beside_its_field(browser, members, says):
+    page = browser.post(reverse("memory-import"), {"document": SimpleUploadedFile("export.zip", _zip(members))})
 
     assert page.status_code == 200
     assert "Not saved" in page.text
@@ -157,14 +146,13 @@ def test_a_hostile_archive_is_refused_beside_its_field(client, members, says):
 @pytest.mark.parametrize(
     "budget", [ProcessBudget(processor_seconds=1), ProcessBudget(megabytes=4), ProcessBudget(seconds=1)]
 )
-def test_a_file_that_takes_too_much_to_read_is_refused_with_the_limit(client, monkeypatch, budget):
+def test_a_file_that_takes_too_much_to_read_is_refused_with_the_limit(browser, monkeypatch, budget):
     monkeypatch.setattr(uploads, "BUDGET", budget)
-    client.force_login(make_actor().user)
     # Each word that may name a secret is looked at: together five times as long as is allowed.
     known = {"type": "entity", "name": "a b", "entityType": "c", "observations": ["word, key, " * 260] * 50}
     graph = SimpleUploadedFile("memory.jsonl", (json.dumps(known) + "\n").encode() * 100)
 
-    page = client.post(reverse("memory-import"), {"document": graph})
+    page = browser.post(reverse("memory-import"), {"document": graph})
 
     assert page.status_code == 200
     assert f"The file memory.jsonl takes more than {budget.processor_seconds} s of processor time" in page.text
@@ -179,16 +167,14 @@ def _zip(members: dict[str, str]) -> bytes:
     return content.getvalue()
 
 
-def test_a_rehearsal_says_what_comes_in_and_one_click_takes_it_back(client):
-    actor = make_actor()
+def test_a_rehearsal_says_what_comes_in_and_one_click_takes_it_back(browser, actor):
     make_fact(actor, "Prefers pytest.")
-    client.force_login(actor.user)
     chats = SimpleUploadedFile("export.zip", _zip({"conversations.json": json.dumps(sources.chatgpt())}))
 
-    rehearsed = client.post(reverse("memory-import"), {"document": chats})
-    done = client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
-    undone = client.post(reverse("memory-import-undo"), follow=True)
-    again = client.post(reverse("memory-import-undo"), follow=True)
+    rehearsed = browser.post(reverse("memory-import"), {"document": chats})
+    done = browser.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+    undone = browser.post(reverse("memory-import-undo"), follow=True)
+    again = browser.post(reverse("memory-import-undo"), follow=True)
 
     assert "session: Packing for Lisbon" in rehearsed.text
     assert reverse("memory-import-undo") in done.text

@@ -117,8 +117,7 @@ def test_an_import_never_touches_the_memory_it_came_from():
     assert Session.objects.of(thief.user).filter(one_liner="Forged").exists()
 
 
-def test_one_wrong_item_refuses_the_whole_document_and_names_it():
-    actor = make_actor()
+def test_one_wrong_item_refuses_the_whole_document_and_names_it(actor):
     fact = {"id": 1, "category": "decision", "fact": "Fine.", "created_at": "2026-01-01T00:00:00Z"}
     document = {"format": "bigmind-memory", "version": 1, "facts": [fact, {**fact, "category": "gossip"}]}
 
@@ -129,8 +128,7 @@ def test_one_wrong_item_refuses_the_whole_document_and_names_it():
     assert not Fact.objects.exists()
 
 
-def test_a_message_that_is_too_long_is_kept_in_parts_and_refuses_nothing():
-    actor = make_actor()
+def test_a_message_that_is_too_long_is_kept_in_parts_and_refuses_nothing(actor):
     long = "Every word of this was said, and not one was left out. " * 2_500
     session = _session(chunks=[_chunk(1, "First."), _chunk(2, long), _chunk(3, "Last, größer als alles.")])
     arguments = {"document": {"sessions": [session], "facts": [_fact(1, "Deploys go out on Tuesdays.")]}}
@@ -160,9 +158,7 @@ def test_a_document_of_an_unknown_version_is_refused():
         ({"hypotheses": [_belief("It is the cache.", status="open", resolved_at=MOMENT)]}, "hypotheses.0.resolved_at"),
     ],
 )
-def test_what_contradicts_itself_is_refused_by_the_name_of_its_field(kinds, field):
-    actor = make_actor()
-
+def test_what_contradicts_itself_is_refused_by_the_name_of_its_field(kinds, field, actor):
     with pytest.raises(Invalid) as refusal:
         _take_in(actor, **kinds)
 
@@ -170,8 +166,7 @@ def test_what_contradicts_itself_is_refused_by_the_name_of_its_field(kinds, fiel
     assert _document(actor)["sessions"] == []
 
 
-def test_a_belief_resolved_at_no_known_moment_is_resolved_now():
-    actor = make_actor()
+def test_a_belief_resolved_at_no_known_moment_is_resolved_now(actor):
     before = timezone.now()
 
     _take_in(actor, hypotheses=[_belief("It is the cache.", status="confirmed")])
@@ -202,8 +197,7 @@ def test_a_document_imported_many_times_at_once_is_imported_once():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("program", ["bigmind", "mem0"])
-def test_what_an_agent_keeps_while_its_session_is_imported_finds_a_place(program):
-    actor = make_actor()
+def test_what_an_agent_keeps_while_its_session_is_imported_finds_a_place(program, actor):
     session = make_session(actor, is_open=True)
     append_chunk(actor, role="user", content="First.", session_id=str(session.pk))
     document = export_memory(actor, program=program)
@@ -249,8 +243,7 @@ def test_what_comes_in_parts_stays_linked(is_own):
     assert old.superseded_by == Fact.objects.get(fact="Deploys on Mondays.")
 
 
-def test_chunks_of_one_session_that_came_in_parts_are_all_kept():
-    actor = make_actor()
+def test_chunks_of_one_session_that_came_in_parts_are_all_kept(actor):
     session = _session()
     _take_in(actor, sessions=[{**session, "chunks": [_chunk(1, "One."), _chunk(2, "Two.")]}])
     other = {**session, "chunks": [_chunk(2, "Another two."), _chunk(3, "Three.")]}
@@ -263,8 +256,7 @@ def test_chunks_of_one_session_that_came_in_parts_are_all_kept():
     assert sorted(kept) == ["Another two.", "One.", "Three.", "Two."]
 
 
-def test_a_chunk_finds_a_place_even_where_the_last_one_is_taken():
-    actor = make_actor()
+def test_a_chunk_finds_a_place_even_where_the_last_one_is_taken(actor):
     session = _session()
     last = 2**31 - 1
     _take_in(actor, sessions=[{**session, "chunks": [_chunk(last, "Last.")]}])
@@ -288,8 +280,7 @@ def test_an_import_does_not_tell_whether_a_session_of_another_exists():
     assert kept.isdisjoint({UUID(theirs["id"]), UUID(of_nobody["id"])})
 
 
-def test_an_import_takes_in_its_own_export_once_although_the_ids_were_replaced():
-    actor = make_actor()
+def test_an_import_takes_in_its_own_export_once_although_the_ids_were_replaced(actor):
     session = _session(one_liner="Made elsewhere")
     _take_in(actor, sessions=[session])
     exported = _exported(actor)
@@ -301,8 +292,7 @@ def test_an_import_takes_in_its_own_export_once_although_the_ids_were_replaced()
     assert _exported(actor)["sessions"] == exported["sessions"]
 
 
-def test_what_could_not_be_stored_today_is_exported_nevertheless():
-    actor = make_actor()
+def test_what_could_not_be_stored_today_is_exported_nevertheless(actor):
     _remember_a_bit_of_everything(actor)
     Fact.objects.update(anchors=["a.py:setting", "../x"], triggers=["[removed]"], project="two\nlines")
     Note.objects.update(domain="a\u200bb", key="two\nlines", content="x" * 70_000)

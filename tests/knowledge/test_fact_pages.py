@@ -5,27 +5,22 @@ from django.urls import reverse
 
 from knowledge.memory.facts import deprecate_fact
 from knowledge.models import Fact
-from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_category_that_does_not_exist_is_explained(client):
-    client.force_login(make_actor().user)
-
-    page = client.get(reverse("memory-facts"), {"category": "gossip"})
+def test_a_category_that_does_not_exist_is_explained(browser):
+    page = browser.get(reverse("memory-facts"), {"category": "gossip"})
 
     assert page.status_code == 200
     assert "Category: This must be one of" in page.text
 
 
-def test_a_corrected_fact_is_told_in_its_new_wording(client):
-    actor = make_actor()
+def test_a_corrected_fact_is_told_in_its_new_wording(browser, actor):
     fact = make_fact(actor, "CI uses Jenkins.", category="decision")
-    client.force_login(actor.user)
 
-    page = client.post(
+    page = browser.post(
         reverse("memory-fact", args=[fact.pk]),
         {"fact": "CI uses Actions.\r\nSince May.", "category": "codebase"},
         follow=True,
@@ -36,13 +31,11 @@ def test_a_corrected_fact_is_told_in_its_new_wording(client):
     assert Fact.objects.current().get().category == "codebase"
 
 
-def test_what_was_typed_stays_when_it_is_refused(client):
-    actor = make_actor()
+def test_what_was_typed_stays_when_it_is_refused(browser, actor):
     fact = make_fact(actor)
     typed = "x" * 70_000
-    client.force_login(actor.user)
 
-    page = client.post(reverse("memory-fact", args=[fact.pk]), {"fact": typed, "category": "identity"})
+    page = browser.post(reverse("memory-fact", args=[fact.pk]), {"fact": typed, "category": "identity"})
 
     assert page.status_code == 200
     assert (
@@ -52,23 +45,19 @@ def test_what_was_typed_stays_when_it_is_refused(client):
     assert '<option value="identity" selected>' in page.text
 
 
-def test_a_fact_that_was_set_aside_meanwhile_is_not_corrected(client):
-    actor = make_actor()
+def test_a_fact_that_was_set_aside_meanwhile_is_not_corrected(browser, actor):
     fact = make_fact(actor)
     deprecate_fact(actor, fact_id=fact.pk, reason="Wrong.")
-    client.force_login(actor.user)
 
-    page = client.post(reverse("memory-fact", args=[fact.pk]), {"fact": "Other.", "category": "identity"})
+    page = browser.post(reverse("memory-fact", args=[fact.pk]), {"fact": "Other.", "category": "identity"})
 
     assert Fact.objects.current().count() == 0
     assert "Wrong." in page.text
     assert "Restore" in page.text
 
 
-def test_an_empty_fact_is_asked_for_again(client):
-    client.force_login(make_actor().user)
-
-    page = client.post(reverse("memory-fact-new"), {"fact": " \r\n ", "category": "preference"})
+def test_an_empty_fact_is_asked_for_again(browser):
+    page = browser.post(reverse("memory-fact-new"), {"fact": " \r\n ", "category": "preference"})
 
     assert "Fact: This field is required." in page.text
     assert Fact.objects.count() == 0

@@ -18,9 +18,7 @@ from tests.factories import make_actor
 pytestmark = pytest.mark.django_db
 
 
-def test_the_same_fact_is_stored_once_and_says_so():
-    actor = make_actor()
-
+def test_the_same_fact_is_stored_once_and_says_so(actor):
     first = store_fact(actor, category="preference", fact="Prefers pytest.")
     again = store_fact(actor, category="decision", fact="  Prefers   pytest.\n")
 
@@ -50,8 +48,7 @@ def test_two_people_may_know_the_same_fact():
     assert not store_fact(make_actor(), category="preference", fact="Prefers pytest.").duplicate
 
 
-def test_a_fact_remembers_the_session_and_project_it_was_learned_in():
-    actor = make_actor()
+def test_a_fact_remembers_the_session_and_project_it_was_learned_in(actor):
     session = start_session(actor, project="pi").session
 
     fact = store_fact(actor, category="codebase", fact="Entry point is src/server.py.").fact
@@ -59,8 +56,7 @@ def test_a_fact_remembers_the_session_and_project_it_was_learned_in():
     assert (fact.source_session, fact.project) == (session, "pi")
 
 
-def test_a_deprecated_fact_is_hidden_everywhere_but_kept_on_record():
-    actor = make_actor()
+def test_a_deprecated_fact_is_hidden_everywhere_but_kept_on_record(actor):
     fact = store_fact(actor, category="preference", fact="Likes tabs.").fact
 
     deprecate_fact(actor, fact_id=fact.pk, reason="Says spaces now.")
@@ -74,8 +70,7 @@ def test_a_deprecated_fact_is_hidden_everywhere_but_kept_on_record():
         deprecate_fact(actor, fact_id=fact.pk, reason="Again.")
 
 
-def test_a_deprecated_fact_may_be_learned_again():
-    actor = make_actor()
+def test_a_deprecated_fact_may_be_learned_again(actor):
     old = store_fact(actor, category="preference", fact="Likes tabs.").fact
     deprecate_fact(actor, fact_id=old.pk, reason="No.")
 
@@ -85,8 +80,7 @@ def test_a_deprecated_fact_may_be_learned_again():
     assert again.fact != old
 
 
-def test_a_correction_replaces_the_fact_and_the_old_one_points_to_it():
-    actor = make_actor()
+def test_a_correction_replaces_the_fact_and_the_old_one_points_to_it(actor):
     old = store_fact(actor, category="decision", fact="Deploys on Fridays.", project="pi").fact
 
     new = correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.")
@@ -110,8 +104,7 @@ def test_a_correction_belongs_to_the_session_it_was_said_in_and_else_to_that_of_
     assert [fact.session_handle for fact in (old, named, on_a_page)] == ["S1", "S2", "S2"]
 
 
-def test_a_fact_and_its_correction_are_never_both_current():
-    actor = make_actor()
+def test_a_fact_and_its_correction_are_never_both_current(actor):
     old = store_fact(actor, category="decision", fact="Deploys on Fridays.").fact
     new = correct_fact(actor, fact_id=old.pk, fact="Deploys on Mondays.")
 
@@ -122,8 +115,7 @@ def test_a_fact_and_its_correction_are_never_both_current():
     assert restore_fact(actor, fact_id=old.pk).is_current
 
 
-def test_a_correction_to_what_is_known_already_points_there():
-    actor = make_actor()
+def test_a_correction_to_what_is_known_already_points_there(actor):
     known = store_fact(actor, category="decision", fact="Deploys on Mondays.").fact
     old = store_fact(actor, category="decision", fact="Deploys on Fridays.").fact
 
@@ -131,8 +123,7 @@ def test_a_correction_to_what_is_known_already_points_there():
     assert Fact.objects.of(actor.user).current().count() == 1
 
 
-def test_an_erased_fact_leaves_nothing():
-    actor = make_actor()
+def test_an_erased_fact_leaves_nothing(actor):
     fact = store_fact(actor, category="identity", fact="Unrepeatable.").fact
 
     erase_fact(actor, fact_id=fact.pk)
@@ -157,8 +148,7 @@ def test_someone_elses_fact_answers_like_one_that_does_not_exist(operation):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_many_corrections_to_one_text_at_once_end_in_one_fact():
-    actor = make_actor()
+def test_many_corrections_to_one_text_at_once_end_in_one_fact(actor):
     facts = [store_fact(actor, category="decision", fact=f"Deploys on day {n}.").fact for n in range(10)]
 
     def correct(fact):
@@ -174,8 +164,7 @@ def test_many_corrections_to_one_text_at_once_end_in_one_fact():
     assert Fact.objects.of(actor.user).current().count() == 1
 
 
-def test_a_fact_that_says_nearly_the_same_is_stored_with_a_pointer_to_it():
-    actor = make_actor()
+def test_a_fact_that_says_nearly_the_same_is_stored_with_a_pointer_to_it(actor):
     first = store_fact(actor, category="decision", fact="Deploys go through the router in stage.").fact
     store_fact(make_actor(), category="decision", fact="All deploys go through the router in stage.")
 
@@ -185,16 +174,14 @@ def test_a_fact_that_says_nearly_the_same_is_stored_with_a_pointer_to_it():
     assert stored.fact.similar_to == first
 
 
-def test_a_fact_points_to_none_that_was_set_aside():
-    actor = make_actor()
+def test_a_fact_points_to_none_that_was_set_aside(actor):
     first = store_fact(actor, category="decision", fact="Deploys go through the router in stage.").fact
     deprecate_fact(actor, fact_id=first.pk, reason="No longer.")
 
     assert store_fact(actor, category="decision", fact="Deploys go through the router in staging.").similar == []
 
 
-def test_of_two_that_were_archived_the_one_with_the_same_words_is_named():
-    actor = make_actor()
+def test_of_two_that_were_archived_the_one_with_the_same_words_is_named(actor):
     same = store_fact(actor, category="preference", fact="Likes tabs in Python.").fact
     other = store_fact(actor, category="preference", fact="Likes tabs in Python, too.").fact
     deprecate_fact(actor, fact_id=same.pk, reason="Says spaces now.")

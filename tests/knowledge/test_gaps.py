@@ -150,8 +150,7 @@ def test_what_answers_it_in_a_colleagues_own_memory_leaves_it_open_for_the_other
     assert list_gaps(agent, state="answered").total == 0
 
 
-def test_something_shared_answers_it_for_everybody_who_asked():
-    curator = make_actor(curator=True)
+def test_something_shared_answers_it_for_everybody_who_asked(curator):
     _asked_by(3)
     entry = add_entry(
         make_actor(), content="We rotate the Kafka certificates with make rotate.", entry_type="fact"
@@ -475,16 +474,14 @@ def test_without_vectors_words_put_questions_together(settings):
     assert Gap.objects.count() == 1
 
 
-def test_what_most_people_asked_comes_first():
-    curator = make_actor(curator=True)
+def test_what_most_people_asked_comes_first(curator):
     _asked_by(3, "Who approves the holiday calendar?")
     _asked_by(4)
 
     assert [gap.people for gap in list_gaps(curator).items] == [4, 3]
 
 
-def test_a_curator_settles_a_gap_and_it_opens_again_when_agents_still_find_nothing():
-    curator = make_actor(curator=True)
+def test_a_curator_settles_a_gap_and_it_opens_again_when_agents_still_find_nothing(curator):
     _asked_by(3)
     gap = list_gaps(curator).items[0]
 
@@ -495,8 +492,7 @@ def test_a_curator_settles_a_gap_and_it_opens_again_when_agents_still_find_nothi
     assert [shown.id for shown in list_gaps(curator).items] == [gap.id]
 
 
-def test_what_is_dismissed_stays_so():
-    curator = make_actor(curator=True)
+def test_what_is_dismissed_stays_so(curator):
     _asked_by(3)
     gap = list_gaps(curator).items[0]
     settle_gap(curator, gap_id=gap.id, state="dismissed")

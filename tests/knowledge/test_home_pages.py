@@ -21,24 +21,20 @@ from tests.knowledge.factories import make_chunk, make_fact, make_hypothesis, ma
 pytestmark = pytest.mark.django_db
 
 
-def test_someone_with_an_empty_memory_is_told_the_next_step(client):
-    client.force_login(make_actor().user)
-
-    page = client.get("/")
+def test_someone_with_an_empty_memory_is_told_the_next_step(browser):
+    page = browser.get("/")
 
     assert "Nothing is remembered yet" in page.text
     assert reverse("connect") in page.text
 
 
-def test_home_shows_what_is_new_and_which_agents_are_at_work(client):
-    actor = make_actor()
+def test_home_shows_what_is_new_and_which_agents_are_at_work(browser, actor):
     make_session(make_agent(actor.user, "Claude Code", host="atlas"), is_open=True)
     make_session(make_agent(actor.user, "Cursor", host="laptop"), is_open=True)
     make_session(actor, one_liner="Moved the build")
     make_fact(actor, "Prefers pytest.")
-    client.force_login(actor.user)
 
-    page = client.get("/")
+    page = browser.get("/")
 
     for shown in (
         "in progress",
@@ -119,8 +115,7 @@ def _inbox(page: str) -> dict[str, list[str]]:
     }
 
 
-def test_one_question_finds_every_kind_of_thing():
-    actor = make_actor()
+def test_one_question_finds_every_kind_of_thing(actor):
     make_fact(actor, "Deploys go out on Tuesdays.")
     make_chunk(actor, content="The deploys failed.")
     make_session(actor, one_liner="Deploys fixed", summary="All about deploys.")
@@ -133,8 +128,7 @@ def test_one_question_finds_every_kind_of_thing():
     assert hits.total == 5
 
 
-def test_a_question_can_be_narrowed_to_a_kind_and_a_project():
-    actor = make_actor()
+def test_a_question_can_be_narrowed_to_a_kind_and_a_project(actor):
     make_fact(actor, "Deploys go out on Tuesdays.", project="atlas")
     make_fact(actor, "Deploys go out on Mondays.", project="bigmind")
     make_note(actor, "Deploys are announced.", project="atlas")
@@ -144,58 +138,47 @@ def test_a_question_can_be_narrowed_to_a_kind_and_a_project():
     assert [hit.title for hit in hits.items] == ["Deploys go out on Tuesdays."]
 
 
-def test_what_is_found_is_marked_and_links_to_its_page(client):
-    actor = make_actor()
+def test_what_is_found_is_marked_and_links_to_its_page(browser, actor):
     fact = make_fact(actor, "Deploying <b>policies</b> hold & bind.")
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "deploys policy"})
+    page = browser.get("/", {"query": "deploys policy"})
 
     assert reverse("memory-fact", args=[fact.pk]) in page.text
     assert "<mark>Deploying</mark> &lt;b&gt;<mark>policies</mark>&lt;/b&gt; hold &amp; bind." in page.text
 
 
-def test_what_was_set_aside_is_not_found(client):
-    actor = make_actor()
+def test_what_was_set_aside_is_not_found(browser, actor):
     note = make_note(actor, "Deploys are announced.")
     set_aside(actor, kind="note", id=str(note.pk))
     embed_pending()
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "deploys"})
+    page = browser.get("/", {"query": "deploys"})
 
     assert "Nothing is stored yet" in page.text
 
 
-def test_a_slip_of_the_pen_leads_to_names_that_exist(client):
-    actor = make_actor()
+def test_a_slip_of_the_pen_leads_to_names_that_exist(browser, actor):
     make_session(actor, one_liner="x", topics=["deploys"])
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "teploys"})
+    page = browser.get("/", {"query": "teploys"})
 
     assert '<a href="/?query=deploys">deploys</a>' in page.text
 
 
 @pytest.mark.parametrize("query", ["' OR 1=1 --", "a & | ! (b", "%%%", "<script>", "\\", "🧠", "the"])
-def test_no_question_can_make_the_search_fail(client, query):
-    client.force_login(make_actor().user)
-
-    page = client.get("/", {"query": query})
+def test_no_question_can_make_the_search_fail(browser, query):
+    page = browser.get("/", {"query": query})
 
     assert page.status_code == 200
 
 
-def test_a_place_in_the_list_that_is_no_number_is_explained(client):
-    client.force_login(make_actor().user)
-
-    page = client.get("/", {"query": "a", "offset": "next"})
+def test_a_place_in_the_list_that_is_no_number_is_explained(browser):
+    page = browser.get("/", {"query": "a", "offset": "next"})
 
     assert "offset must be a whole number" in page.text
 
 
-def test_what_waits_is_read_as_far_as_it_is_shown_and_counted_beyond():
-    actor = make_actor()
+def test_what_waits_is_read_as_far_as_it_is_shown_and_counted_beyond(actor):
     for number in range(7):
         Alert.objects.create(user=actor.user, kind=Alert.Topic.KEY_ENDS, text=f"Key {number} ends.")
 

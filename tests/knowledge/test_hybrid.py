@@ -23,8 +23,7 @@ def _order(hits: Hits) -> list[str]:
     return [hit.excerpt for hit in hits.items]
 
 
-def test_each_arm_scores_what_only_the_other_found(monkeypatch):
-    actor = make_actor()
+def test_each_arm_scores_what_only_the_other_found(monkeypatch, actor):
     make_fact(actor, "Zanzibar.")
     for city in CITIES:
         make_fact(actor, f"The router of {city} was switched by the team in the night.")
@@ -39,8 +38,7 @@ def test_each_arm_scores_what_only_the_other_found(monkeypatch):
     assert all(hit.explain and hit.explain.vector is not None and hit.explain.keyword for hit in hits.items)
 
 
-def test_among_equals_the_newest_comes_first():
-    actor = make_actor()
+def test_among_equals_the_newest_comes_first(actor):
     for text in ("Deploys go out on Tuesdays.", "On Tuesdays go out deploys.", "Go out on Tuesdays, deploys!"):
         make_fact(actor, text)
     embed_pending()
@@ -52,8 +50,7 @@ def test_among_equals_the_newest_comes_first():
     assert _order(hits)[-1] == "Deploys go out on Tuesdays."
 
 
-def test_documents_that_wait_for_their_vectors_do_not_stand_before_the_fact_that_answers():
-    actor = make_actor()
+def test_documents_that_wait_for_their_vectors_do_not_stand_before_the_fact_that_answers(actor):
     make_fact(actor, "The user lives in Lisbon, a city by the sea.")
     make_fact(actor, "The user likes tea.")
     embed_pending()
@@ -65,8 +62,7 @@ def test_documents_that_wait_for_their_vectors_do_not_stand_before_the_fact_that
     assert all(hit.score < 1 for hit in hits.items)
 
 
-def test_what_waits_for_its_vector_is_found_by_the_word_that_stands_nowhere_else():
-    actor = make_actor()
+def test_what_waits_for_its_vector_is_found_by_the_word_that_stands_nowhere_else(actor):
     for city in CITIES:
         make_fact(actor, f"The router of {city} was switched.")
     embed_pending()
@@ -96,8 +92,7 @@ def test_a_reply_says_how_many_of_the_texts_it_searched_wait_for_their_vectors()
     assert semantic_search(actor, query="router").notice == ""
 
 
-def test_the_notice_stands_in_what_an_agent_reads():
-    actor = make_actor()
+def test_the_notice_stands_in_what_an_agent_reads(actor):
     add_entry(actor, content="Vercel rewrites need a trailing slash.", entry_type="fact")
     embed_pending()
     add_entry(actor, content="Vercel redirects do not.", entry_type="fact")
@@ -107,8 +102,7 @@ def test_the_notice_stands_in_what_an_agent_reads():
     assert reply.notice.startswith("1 of 2 texts are still being indexed by meaning")
 
 
-def test_nonsense_scores_low():
-    actor = make_actor()
+def test_nonsense_scores_low(actor):
     for city in CITIES:
         make_fact(actor, f"The router of {city} was switched.")
     embed_pending()
@@ -146,8 +140,7 @@ def _answer(actor, question):
     return [{**asdict(hit), "created_at": None} for hit in hits.items], hits.total
 
 
-def test_with_half_of_the_vectors_missing_answers_are_no_worse_than_by_words_alone(settings):
-    actor = make_actor()
+def test_with_half_of_the_vectors_missing_answers_are_no_worse_than_by_words_alone(settings, actor):
     places = list(enumerate(CITIES * 3))
     facts = make_facts(
         actor, [f"Machine {n} in {city} has the serial number {n * 7919} and runs since May." for n, city in places]

@@ -20,8 +20,7 @@ def days_ago(days: int) -> datetime:
     return timezone.now() - timedelta(days=days)
 
 
-def test_a_belief_is_open_until_it_is_resolved_once():
-    actor = make_actor()
+def test_a_belief_is_open_until_it_is_resolved_once(actor):
     belief = add_hypothesis(actor, hypothesis="The leak is in the pool because counts rise.")
 
     resolved = resolve_hypothesis(actor, hypothesis_id=belief.pk, status="refuted", resolution="It was the cache.")
@@ -32,8 +31,7 @@ def test_a_belief_is_open_until_it_is_resolved_once():
         resolve_hypothesis(actor, hypothesis_id=belief.pk, status="confirmed", resolution="No.")
 
 
-def test_beliefs_are_listed_by_status():
-    actor = make_actor()
+def test_beliefs_are_listed_by_status(actor):
     still_open = add_hypothesis(actor, hypothesis="A")
     gone = add_hypothesis(actor, hypothesis="B")
     resolve_hypothesis(actor, hypothesis_id=gone.pk, status="abandoned", resolution="Moved on.")
@@ -43,8 +41,7 @@ def test_beliefs_are_listed_by_status():
     assert list_hypotheses(actor).total == 2
 
 
-def test_how_it_was_believed_cannot_be_changed_afterwards():
-    actor = make_actor()
+def test_how_it_was_believed_cannot_be_changed_afterwards(actor):
     belief = add_hypothesis(actor, hypothesis="A", confidence=0.9)
     correct_hypothesis(actor, hypothesis_id=belief.pk, confidence=0.8)
     resolve_hypothesis(actor, hypothesis_id=belief.pk, status="refuted", resolution="No.")
@@ -61,8 +58,7 @@ def test_the_database_itself_knows_the_statuses():
         Hypothesis.objects.filter(pk=belief.pk).update(status="certain")
 
 
-def test_a_belief_is_due_on_its_date_or_after_a_month():
-    actor = make_actor()
+def test_a_belief_is_due_on_its_date_or_after_a_month(actor):
     early = add_hypothesis(actor, hypothesis="The cache is cold at nine.", check_in_days=3)
     usual = add_hypothesis(actor, hypothesis="The pool leaks.")
     assert (early.due_on, usual.due_on) == (days_ago(-3).date(), days_ago(-30).date())

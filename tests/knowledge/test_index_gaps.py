@@ -47,8 +47,7 @@ def test_nothing_is_missing_in_an_index_of_every_kind_and_whatever_is_lost_comes
     assert set(Passage.objects.values_list("kind", flat=True)) == kinds
 
 
-def test_nothing_is_missing_of_a_session_that_goes_on_nor_of_one_that_nobody_ended() -> None:
-    actor = make_actor()
+def test_nothing_is_missing_of_a_session_that_goes_on_nor_of_one_that_nobody_ended(actor):
     forgotten = start_session(actor, project="pi", topics=["deploys"]).session
     make_chunk(actor, session=forgotten, content="The router of the depot was switched.")
     Session.objects.update(started_at=timezone.now() - 2 * STALE_AFTER)

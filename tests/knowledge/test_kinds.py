@@ -121,8 +121,7 @@ def test_what_everybody_shares_is_exported(kind):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", OWN)
-def test_erasing_goes_by_the_word_of_the_kind(name):
-    actor = make_actor()
+def test_erasing_goes_by_the_word_of_the_kind(name, actor):
     thing = MAKERS[name](actor)
 
     erase_own(actor, name, thing.pk)

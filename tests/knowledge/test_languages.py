@@ -57,8 +57,7 @@ def _store_as_before(*passages: Passage) -> None:
 
 
 @pytest.mark.parametrize(("text", "question", "stem"), BENT)
-def test_a_question_finds_the_other_forms_of_its_words(text, question, stem):
-    actor = make_actor()
+def test_a_question_finds_the_other_forms_of_its_words(text, question, stem, actor):
     for other in (*OTHERS, text):
         make_fact(actor, other)
 
@@ -69,24 +68,21 @@ def test_a_question_finds_the_other_forms_of_its_words(text, question, stem):
 
 
 @pytest.mark.parametrize("question", ["Wo steht maxRetryCount?", "maxRetryCount", "Où est maxRetryCount défini ?"])
-def test_an_identifier_is_found_in_whatever_language_is_asked(question):
-    actor = make_actor()
+def test_an_identifier_is_found_in_whatever_language_is_asked(question, actor):
     for text in (*OTHERS, "The limit stands in maxRetryCount."):
         make_fact(actor, text)
 
     assert _first(actor, question).excerpt == "The limit stands in maxRetryCount."
 
 
-def test_an_english_term_is_found_in_another_language_by_its_english_form():
-    actor = make_actor()
+def test_an_english_term_is_found_in_another_language_by_its_english_form(actor):
     for text in (*OTHERS, "We deploy on Tuesdays, never on Fridays."):
         make_fact(actor, text)
 
     assert "deployed" in _first(actor, "An welchem Tag kommen unsere deployed Versionen?").matched
 
 
-def test_stop_words_of_a_language_find_nothing_in_it():
-    actor = make_actor()
+def test_stop_words_of_a_language_find_nothing_in_it(actor):
     make_fact(actor, "Das ist nicht das, was wir von ihr gehört haben.")
     make_fact(actor, "Der Drucker steht im Keller.")
 
@@ -96,8 +92,7 @@ def test_stop_words_of_a_language_find_nothing_in_it():
 
 
 @pytest.mark.parametrize(("text", "question", "stem"), BENT)
-def test_what_was_stored_before_answers_as_it_did_until_it_is_read(text, question, stem):
-    actor = make_actor()
+def test_what_was_stored_before_answers_as_it_did_until_it_is_read(text, question, stem, actor):
     for other in (*OTHERS, text):
         make_fact(actor, other)
     _store_as_before(*Passage.objects.all())
@@ -111,8 +106,7 @@ def test_what_was_stored_before_answers_as_it_did_until_it_is_read(text, questio
     assert read_languages() == 0
 
 
-def test_english_texts_are_not_written_again():
-    actor = make_actor()
+def test_english_texts_are_not_written_again(actor):
     make_fact(actor, "The router was switched off in the night.")
     make_fact(actor, "Postgres 16")
     _store_as_before(*Passage.objects.all())

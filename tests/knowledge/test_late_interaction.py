@@ -11,7 +11,6 @@ from knowledge.models import CachedVector, Kind
 from knowledge.search.filters import Filters
 from knowledge.search.hybrid import search
 from knowledge.search.late_interaction import PassageTokens, similarities, weigh_tokens
-from tests.factories import make_actor
 
 
 @pytest.fixture
@@ -64,8 +63,7 @@ def test_a_question_without_words_and_no_passages_are_no_error():
 
 
 @pytest.mark.django_db
-def test_a_finding_says_how_well_its_words_meet_those_of_the_question(built_in):
-    actor = make_actor()
+def test_a_finding_says_how_well_its_words_meet_those_of_the_question(built_in, actor):
     store_fact(actor, category="codebase", fact="The kiln in the pottery reaches 1,240 degrees.")
     embed_pending()
 
@@ -76,8 +74,7 @@ def test_a_finding_says_how_well_its_words_meet_those_of_the_question(built_in):
 
 
 @pytest.mark.django_db
-def test_what_an_older_version_embedded_gets_its_tokens_later(built_in):
-    actor = make_actor()
+def test_what_an_older_version_embedded_gets_its_tokens_later(built_in, actor):
     store_fact(actor, category="codebase", fact="The kiln reaches 1,240 degrees.")
     embed_pending()
     CachedVector.objects.update(tokens=None)
@@ -92,8 +89,7 @@ def test_what_an_older_version_embedded_gets_its_tokens_later(built_in):
 
 
 @pytest.mark.django_db
-def test_an_embedder_that_tells_no_tokens_is_asked_for_none():
-    actor = make_actor()
+def test_an_embedder_that_tells_no_tokens_is_asked_for_none(actor):
     store_fact(actor, category="codebase", fact="The kiln reaches 1,240 degrees.")
     embed_pending()
 

@@ -69,8 +69,7 @@ def test_the_same_error_with_other_values_finds_its_lesson_with_fix_and_source()
     assert found.error == "GatewayTimeout: gateway gate-<n> did not answer order <n> within <n>"
 
 
-def test_the_same_message_raised_elsewhere_says_so_and_comes_second():
-    actor = make_actor()
+def test_the_same_message_raised_elsewhere_says_so_and_comes_second(actor):
     elsewhere = _add(actor, f"```\n{ELSEWHERE}```\nFix: refund by hand.")
     here = _add(actor, LESSON)
 
@@ -97,8 +96,7 @@ def test_an_error_nobody_quoted_is_answered_by_words():
     assert "path" in found.items[0].matched
 
 
-def test_what_only_shares_a_word_or_two_is_called_weak_or_left_out():
-    actor = make_actor()
+def test_what_only_shares_a_word_or_two_is_called_weak_or_left_out(actor):
     near = _add(actor, "A TypeError in the cart came from a price that was a text.")
     _add(actor, "Offices close at six; the last one out turns off the lights.")
 
@@ -117,8 +115,7 @@ def test_where_nothing_is_near_the_answer_is_empty_and_says_what_to_do_next():
     assert "kb_add" in found.next_step
 
 
-def test_a_lesson_that_is_no_longer_trusted_is_weak_and_comes_last():
-    actor = make_actor()
+def test_a_lesson_that_is_no_longer_trusted_is_weak_and_comes_last(actor):
     doubted = _add(actor, LESSON, confidence=0.2)
     trusted = _add(actor, f"```\n{ELSEWHERE}```", confidence=0.8)
 
@@ -127,8 +124,7 @@ def test_a_lesson_that_is_no_longer_trusted_is_weak_and_comes_last():
     assert [(item.entry, item.is_weak) for item in found.items] == [(trusted, False), (doubted, True)]
 
 
-def test_an_entry_is_known_by_the_errors_it_quotes_now():
-    actor = make_actor()
+def test_an_entry_is_known_by_the_errors_it_quotes_now(actor):
     entry = _add(actor, LESSON)
 
     update_entry(actor, id=entry.pk, content="Gateways are healthy since May.")
@@ -140,8 +136,7 @@ def test_an_entry_is_known_by_the_errors_it_quotes_now():
     assert not EntryFingerprint.objects.exists()
 
 
-def test_imported_entries_are_known_by_the_errors_they_quote():
-    actor = make_actor()
+def test_imported_entries_are_known_by_the_errors_they_quote(actor):
     carry_out(import_entries, actor, {"entries": [{"content": LESSON}, {"content": "No error in here."}]})
 
     assert lesson_for(actor, error=SAME_AGAIN).items[0].why == "same error"

@@ -9,7 +9,6 @@ from knowledge.kb.entries import add_entry
 from knowledge.kb.entry_reading import list_entries
 from knowledge.models import Fact
 from knowledge.recall.semantic_search import semantic_search
-from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +28,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("text", "question", "words"), WRITTEN)
-def test_a_word_is_found_however_it_is_written_and_shown_as_it_was_stored(text, question, words):
-    actor = make_actor()
+def test_a_word_is_found_however_it_is_written_and_shown_as_it_was_stored(text, question, words, actor):
     for other in (*OTHERS, text):
         make_fact(actor, other)
 
@@ -41,15 +39,13 @@ def test_a_word_is_found_however_it_is_written_and_shown_as_it_was_stored(text, 
     assert Fact.objects.filter(fact=text).exists()
 
 
-def test_a_letter_of_another_alphabet_keeps_its_mark():
-    actor = make_actor()
+def test_a_letter_of_another_alphabet_keeps_its_mark(actor):
     make_fact(actor, "Йод стоит на полке.")
 
     assert not semantic_search(actor, query="иод").items
 
 
-def test_what_was_stored_before_is_read_again():
-    actor = make_actor()
+def test_what_was_stored_before_is_read_again(actor):
     make_fact(actor, "The café in Zürich closes at six.")
     make_fact(actor, OTHERS[0])
     with connection.cursor() as cursor:
@@ -65,8 +61,7 @@ def test_what_was_stored_before_is_read_again():
     assert semantic_search(actor, query="zurich", explain=True).items[0].matched == ["zurich"]
 
 
-def test_tags_and_topics_are_the_same_however_they_are_written():
-    actor = make_actor()
+def test_tags_and_topics_are_the_same_however_they_are_written(actor):
     add_entry(actor, content="The café opens at eight.", entry_type="fact", tags=["Café Zürich"])
     session = start_session(actor, topics=["Déploiement"]).session_id
     end_session(actor, one_liner="Moved the release.", outcome="done", summary="Moved it.", session_id=str(session))

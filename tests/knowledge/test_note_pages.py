@@ -8,17 +8,15 @@ from django.utils import timezone
 
 from knowledge.memory.archive import set_aside
 from knowledge.models import Note
-from tests.factories import make_actor
 from tests.knowledge.factories import make_note
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_note_is_added_with_an_expiry(client):
-    client.force_login(make_actor().user)
+def test_a_note_is_added_with_an_expiry(browser):
     tomorrow = timezone.localtime() + timedelta(days=1)
 
-    page = client.post(
+    page = browser.post(
         reverse("memory-note-new"),
         {"domain": "email", "key": "packages", "content": "Archive it.", "expires_at": f"{tomorrow:%Y-%m-%dT%H:%M}"},
         follow=True,
@@ -28,23 +26,19 @@ def test_a_note_is_added_with_an_expiry(client):
     assert Note.objects.get().expires_at == tomorrow.replace(second=0, microsecond=0)
 
 
-def test_adding_never_writes_over_a_note_that_is_there(client):
-    actor = make_actor()
+def test_adding_never_writes_over_a_note_that_is_there(browser, actor):
     make_note(actor, "First.", domain="email", key="packages")
-    client.force_login(actor.user)
 
-    page = client.post(reverse("memory-note-new"), {"domain": "email", "key": "packages", "content": "Second."})
+    page = browser.post(reverse("memory-note-new"), {"domain": "email", "key": "packages", "content": "Second."})
 
     assert "There is a note of this name in the domain already." in page.text
     assert Note.objects.get().content == "First."
 
 
-def test_a_note_is_rewritten_and_renamed_in_one_go(client):
-    actor = make_actor()
+def test_a_note_is_rewritten_and_renamed_in_one_go(browser, actor):
     note = make_note(actor, "First.", domain="email", key="packages")
-    client.force_login(actor.user)
 
-    page = client.post(
+    page = browser.post(
         reverse("memory-note-edit", args=[note.pk]),
         {"domain": "post", "key": "parcels", "content": "Second."},
         follow=True,
@@ -55,13 +49,11 @@ def test_a_note_is_rewritten_and_renamed_in_one_go(client):
     assert (str(note), note.content) == ("post/parcels", "Second.")
 
 
-def test_a_taken_address_is_refused_and_nothing_is_changed(client):
-    actor = make_actor()
+def test_a_taken_address_is_refused_and_nothing_is_changed(browser, actor):
     note = make_note(actor, "First.", domain="email", key="packages")
     make_note(actor, "Other.", domain="email", key="taken")
-    client.force_login(actor.user)
 
-    page = client.post(
+    page = browser.post(
         reverse("memory-note-edit", args=[note.pk]), {"domain": "email", "key": "taken", "content": "Second."}
     )
 
@@ -70,14 +62,12 @@ def test_a_taken_address_is_refused_and_nothing_is_changed(client):
     assert (str(note), note.content) == ("email/packages", "First.")
 
 
-def test_a_note_set_aside_can_be_read_and_restored_but_not_edited(client):
-    actor = make_actor()
+def test_a_note_set_aside_can_be_read_and_restored_but_not_edited(browser, actor):
     note = make_note(actor, "First.")
     set_aside(actor, kind="note", id=str(note.pk))
-    client.force_login(actor.user)
 
-    page = client.get(reverse("memory-note", args=[note.pk]))
-    edit = client.get(reverse("memory-note-edit", args=[note.pk]))
+    page = browser.get(reverse("memory-note", args=[note.pk]))
+    edit = browser.get(reverse("memory-note-edit", args=[note.pk]))
 
     assert "set aside" in page.text
     assert reverse("memory-restore", args=["note", note.pk]) in page.text

@@ -18,8 +18,7 @@ pytestmark = pytest.mark.django_db
 DYMON = "When Dymon sends a package notification, ask whether the courier placed it in the Mini 20 unit."
 
 
-def test_a_note_is_read_by_address_by_domain_and_with_everything():
-    actor = make_actor()
+def test_a_note_is_read_by_address_by_domain_and_with_everything(actor):
     set_note(actor, domain="email", key="dymon-packages", content=DYMON)
     set_note(actor, domain="calendar", key="meetings", content="Thirty minutes.")
 
@@ -29,8 +28,7 @@ def test_a_note_is_read_by_address_by_domain_and_with_everything():
     assert note_domains(actor) == {"calendar": 1, "email": 1}
 
 
-def test_setting_a_note_again_replaces_its_content():
-    actor = make_actor()
+def test_setting_a_note_again_replaces_its_content(actor):
     set_note(actor, domain="email", key="k", content="Old")
 
     note = set_note(actor, domain="email", key="k", content="New")
@@ -39,8 +37,7 @@ def test_setting_a_note_again_replaces_its_content():
     assert note.updated_at > note.created_at
 
 
-def test_a_missing_note_names_the_nearest_that_exist():
-    actor = make_actor()
+def test_a_missing_note_names_the_nearest_that_exist(actor):
     set_note(actor, domain="email", key="dymon-packages", content=DYMON)
 
     with pytest.raises(NotFound) as refusal:
@@ -54,8 +51,7 @@ def test_a_key_alone_is_refused_naming_the_domain():
         get_notes(make_actor(), key="dymon-packages")
 
 
-def test_a_deleted_note_is_not_found():
-    actor = make_actor()
+def test_a_deleted_note_is_not_found(actor):
     set_note(actor, domain="email", key="k", content="Text")
 
     delete_note(actor, domain="email", key="k")
@@ -65,8 +61,7 @@ def test_a_deleted_note_is_not_found():
     assert not Passage.objects.exists()
 
 
-def test_a_renamed_note_keeps_its_content_and_never_overwrites_another():
-    actor = make_actor()
+def test_a_renamed_note_keeps_its_content_and_never_overwrites_another(actor):
     set_note(actor, domain="email", key="a", content="First")
     set_note(actor, domain="email", key="b", content="Second")
 
@@ -77,8 +72,7 @@ def test_a_renamed_note_keeps_its_content_and_never_overwrites_another():
         rename_note(actor, domain="general", key="a", new_domain="email", new_key="b")
 
 
-def test_an_expired_note_is_gone_at_once_and_deleted_by_the_sweep():
-    actor = make_actor()
+def test_an_expired_note_is_gone_at_once_and_deleted_by_the_sweep(actor):
     set_note(
         actor, domain="general", key="k", content="Sprint review at four", expires_at=timezone.now() + timedelta(days=1)
     )
@@ -96,8 +90,7 @@ def test_an_expiry_in_the_past_is_refused():
         set_note(make_actor(), domain="d", key="k", content="c", expires_at=timezone.now() - timedelta(days=1))
 
 
-def test_a_search_within_a_domain_returns_the_best_of_that_domain():
-    actor = make_actor()
+def test_a_search_within_a_domain_returns_the_best_of_that_domain(actor):
     for number in range(12):
         set_note(actor, domain="email", key=f"k{number}", content="package package package")
     set_note(actor, domain="general", key="k", content="A package came once.")
@@ -108,8 +101,7 @@ def test_a_search_within_a_domain_returns_the_best_of_that_domain():
     assert hits.total == 1
 
 
-def test_a_note_set_aside_is_never_overwritten_and_says_how_to_bring_it_back():
-    actor = make_actor()
+def test_a_note_set_aside_is_never_overwritten_and_says_how_to_bring_it_back(actor):
     note = set_note(actor, domain="email", key="k", content="First")
     other = set_note(actor, domain="email", key="other", content="Other")
     set_aside(actor, kind="note", id=str(note.pk))
@@ -124,8 +116,7 @@ def test_a_note_set_aside_is_never_overwritten_and_says_how_to_bring_it_back():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_note_that_is_set_aside_meanwhile_is_not_overwritten():
-    actor = make_actor()
+def test_a_note_that_is_set_aside_meanwhile_is_not_overwritten(actor):
     note = set_note(actor, domain="email", key="k", content="First")
 
     with pytest.raises(Conflict, match="memory_restore"):
@@ -137,8 +128,7 @@ def test_a_note_that_is_set_aside_meanwhile_is_not_overwritten():
     assert Note.objects.get(pk=note.pk).content == "First"
 
 
-def test_a_note_that_takes_the_place_of_an_expired_one_leaves_nothing_of_it():
-    actor = make_actor()
+def test_a_note_that_takes_the_place_of_an_expired_one_leaves_nothing_of_it(actor):
     set_note(actor, domain="d", key="old", content="PRIVATE", expires_at=timezone.now() + timedelta(days=1))
     Note.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
     set_note(actor, domain="d", key="new", content="Fine")

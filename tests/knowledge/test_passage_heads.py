@@ -12,7 +12,6 @@ from knowledge.kb.entries import add_entry
 from knowledge.models import Chunk, Kind, Passage, PassageVector
 from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.passage_splitting import heads_of, split_text
-from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_fact, make_session
 
 pytestmark = pytest.mark.django_db
@@ -31,8 +30,7 @@ def _chunk(actor, content="We switched the router.", **told) -> Chunk:
     return chunk
 
 
-def test_a_chunk_is_found_by_the_day_it_was_said_and_shown_as_it_was_said():
-    actor = make_actor()
+def test_a_chunk_is_found_by_the_day_it_was_said_and_shown_as_it_was_said(actor):
     chunk = _chunk(actor)
     make_fact(actor, "Lunch is at noon.")
 
@@ -42,8 +40,7 @@ def test_a_chunk_is_found_by_the_day_it_was_said_and_shown_as_it_was_said():
     assert {"7", "2026"} <= set(hits[0].matched)
 
 
-def test_when_a_session_gets_its_headline_its_chunks_are_found_by_it():
-    actor = make_actor()
+def test_when_a_session_gets_its_headline_its_chunks_are_found_by_it(actor):
     chunk = _chunk(actor)
     end_session(actor, session_id=chunk.session.handle, one_liner="Zanzibar moved to fibre")
 
@@ -55,8 +52,7 @@ def test_when_a_session_gets_its_headline_its_chunks_are_found_by_it():
     assert rewrite_passages() == 0
 
 
-def test_what_is_rewritten_keeps_its_vector_until_the_new_one_is_there():
-    actor = make_actor()
+def test_what_is_rewritten_keeps_its_vector_until_the_new_one_is_there(actor):
     chunk = _chunk(actor)
     embed_pending()
     end_session(actor, session_id=chunk.session.handle, one_liner="Zanzibar moved to fibre")
@@ -72,8 +68,7 @@ def test_what_is_rewritten_keeps_its_vector_until_the_new_one_is_there():
     assert after.vector != former.vector
 
 
-def test_what_an_older_version_wrote_is_rewritten_in_place():
-    actor = make_actor()
+def test_what_an_older_version_wrote_is_rewritten_in_place(actor):
     chunk = _chunk(actor)
     entry = add_entry(actor, content=LONG, entry_type="fact")
     fact = make_fact(actor, "Lunch is at noon.")
@@ -89,8 +84,7 @@ def test_what_an_older_version_wrote_is_rewritten_in_place():
     assert Passage.objects.get(source_id=str(fact.pk), kind=Kind.FACT).head == 0
 
 
-def test_later_pieces_of_a_long_text_are_found_by_its_title_and_shown_without_it():
-    actor = make_actor()
+def test_later_pieces_of_a_long_text_are_found_by_its_title_and_shown_without_it(actor):
     add_entry(actor, content=LONG, entry_type="fact")
 
     last = Passage.objects.order_by("ordinal").last()

@@ -8,7 +8,6 @@ from django.utils import timezone
 
 import bigmind.urls  # noqa: F401 - it registers the converters that these routes use
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Passage, Session
-from tests.factories import make_actor
 from tests.knowledge.factories import make_session
 
 pytestmark = pytest.mark.django_db
@@ -32,9 +31,7 @@ LISTS = [
 ]
 
 
-def test_a_kind_or_an_id_that_makes_no_sense_is_not_found(client):
-    client.force_login(make_actor().user)
-
+def test_a_kind_or_an_id_that_makes_no_sense_is_not_found(browser):
     for kind, thing in [
         ("secret", "1"),
         ("fact", "one"),
@@ -44,27 +41,23 @@ def test_a_kind_or_an_id_that_makes_no_sense_is_not_found(client):
         ("summary", "1"),
     ]:
         for name in ("memory-set-aside", "memory-restore", "memory-erase"):
-            assert client.post(reverse(name, args=[kind, thing])).status_code == 404
+            assert browser.post(reverse(name, args=[kind, thing])).status_code == 404
 
 
-def test_pages_are_kept_in_no_cache(client):
-    client.force_login(make_actor().user)
-
+def test_pages_are_kept_in_no_cache(browser):
     for name in LISTS:
-        assert "no-store" in client.get(reverse(name))["Cache-Control"]
+        assert "no-store" in browser.get(reverse(name))["Cache-Control"]
 
 
-def test_the_number_of_queries_does_not_depend_on_how_much_is_remembered(client):
-    actor = make_actor()
+def test_the_number_of_queries_does_not_depend_on_how_much_is_remembered(browser, actor):
     session = make_session(actor, is_open=True)
-    client.force_login(actor.user)
     addresses = [reverse(name) for name in [*LISTS, "memory-context"]]
     addresses += [reverse("memory-session", args=[session.pk]), "/?query=remembered"]
     _remember(session, 3)
-    few = [_queries(client, address) for address in addresses]
+    few = [_queries(browser, address) for address in addresses]
     _remember(session, 60)
 
-    many = [_queries(client, address) for address in addresses]
+    many = [_queries(browser, address) for address in addresses]
 
     # Of what is found, each kind is read with one query: the best twenty of many may well be of fewer kinds.
     assert all(later <= before for before, later in zip(few, many, strict=True))

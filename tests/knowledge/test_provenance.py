@@ -56,8 +56,7 @@ def parse(source: Path, output: Path) -> Path:
     return output
 
 
-def test_metadata_is_merged_and_null_removes() -> None:
-    actor = make_actor()
+def test_metadata_is_merged_and_null_removes(actor):
     entry = add_entry(actor, content="Doors are locked at six.", entry_type="fact", metadata={"a": 1, "b": 2}).entry
 
     update_entry(actor, id=entry.pk, metadata={**SEEDS_OWN_CALL, "b": None})
@@ -65,8 +64,7 @@ def test_metadata_is_merged_and_null_removes() -> None:
     assert Entry.objects.get().metadata == {"a": 1, **SEEDS_OWN_CALL}
 
 
-def test_metadata_does_not_grow_past_its_limit_piece_by_piece() -> None:
-    actor = make_actor()
+def test_metadata_does_not_grow_past_its_limit_piece_by_piece(actor):
     entry = add_entry(actor, content="Doors are locked.", entry_type="fact", metadata={"a": "x" * 40_000}).entry
 
     with pytest.raises(Invalid, match="limit is 65,536"):
@@ -254,8 +252,7 @@ def test_rows_of_kb_parse_are_imported_with_their_parents() -> None:
     ]
 
 
-def test_sessions_keep_their_ids_where_nobody_else_has_any() -> None:
-    actor = make_actor()
+def test_sessions_keep_their_ids_where_nobody_else_has_any(actor):
     start_session(actor, project="pi")
     before = set(Session.objects.values_list("pk", flat=True))
     document = export_memory(actor).model_dump(mode="json")

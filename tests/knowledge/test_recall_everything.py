@@ -53,8 +53,7 @@ def _everything(actor: Actor) -> None:
     embed_pending()
 
 
-def test_one_question_is_answered_from_every_kind_there_is():
-    actor = make_actor()
+def test_one_question_is_answered_from_every_kind_there_is(actor):
     _everything(actor)
 
     reply = recall(actor, query="deploying", limit=20)
@@ -70,8 +69,7 @@ def test_each_kind_that_is_searched_is_in_one_group():
     assert sorted(tiers) == sorted({KINDS[kind].tier for kind in SEARCHED})
 
 
-def test_a_hit_is_one_line_with_its_handle_and_date():
-    actor = make_actor()
+def test_a_hit_is_one_line_with_its_handle_and_date(actor):
     fact = make_fact(actor, "Prefers tabs over spaces.")
     embed_pending()
 
@@ -81,8 +79,7 @@ def test_a_hit_is_one_line_with_its_handle_and_date():
 
 
 @pytest.mark.parametrize("references", [300, pytest.param(10_000, marks=pytest.mark.torture)])
-def test_a_flood_of_references_does_not_drown_one_fact(references):
-    actor = make_actor()
+def test_a_flood_of_references_does_not_drown_one_fact(references, actor):
     fact = make_fact(actor, "The user lives in Porto.")
     embed_pending()
     _import_references(references)
@@ -93,8 +90,7 @@ def test_a_flood_of_references_does_not_drown_one_fact(references):
     assert {hit.kind for hit in reply.items} == {"fact", "reference"}
 
 
-def test_a_long_past_of_ones_own_does_not_drown_a_fact():
-    actor = make_actor()
+def test_a_long_past_of_ones_own_does_not_drown_a_fact(actor):
     fact = make_fact(actor, "The user lives in Porto.")
     session = make_session(actor, is_open=True)
     for number in range(30):
@@ -120,8 +116,7 @@ def test_what_nobody_knows_is_said_to_be_uncertain_above_the_nearest_and_kept_as
     assert UnansweredQuestion.objects.get(user=actor.user).text.startswith("Which colour")
 
 
-def test_what_says_the_same_is_told_once_with_its_count():
-    actor = make_actor()
+def test_what_says_the_same_is_told_once_with_its_count(actor):
     make_fact(actor, "Releases go out on the Tuesday.")
     make_note(actor, "releases go out on Tuesday")
     add_entry(actor, content="Releases go out on Tuesday!", entry_type="fact")
@@ -148,8 +143,7 @@ def test_a_budget_holds_for_the_text_and_still_brings_hits():
         assert len(reply.items) + reply.left == 12
 
 
-def test_a_long_text_is_shown_around_the_answer():
-    actor = make_actor()
+def test_a_long_text_is_shown_around_the_answer(actor):
     make_note(actor, "Nothing to see here. " * 60 + "The password of the lift is written on the door. " + "More. " * 60)
     embed_pending()
 
@@ -159,8 +153,7 @@ def test_a_long_text_is_shown_around_the_answer():
     assert len(hit.excerpt) < 230
 
 
-def test_only_what_is_from_then_is_told():
-    actor = make_actor()
+def test_only_what_is_from_then_is_told(actor):
     old, new = make_fact(actor, "Deploys by hand."), make_fact(actor, "Deploys by pipeline.")
     Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=40))
     embed_pending()
@@ -171,8 +164,7 @@ def test_only_what_is_from_then_is_told():
     assert [hit.id for hit in recall(actor, query="deploys by", before=week_ago).items] == [str(old.pk)]
 
 
-def test_what_belongs_to_the_project_comes_first_and_the_rest_is_not_left_out():
-    actor = make_actor()
+def test_what_belongs_to_the_project_comes_first_and_the_rest_is_not_left_out(actor):
     there = make_fact(actor, "Deploys run on Fridays.", project="Freight")
     make_fact(actor, "Deploys run on Mondays.", project="billing")
     make_fact(actor, "Deploys run at night.")
@@ -191,8 +183,7 @@ def test_nobody_is_told_what_is_somebody_elses():
     assert _text(recall(make_actor(), query="where does the user live")) == "Nothing is stored yet."
 
 
-def test_of_what_is_uncertain_the_nearest_three_are_shown():
-    actor = make_actor()
+def test_of_what_is_uncertain_the_nearest_three_are_shown(actor):
     for text in ("Prefers tabs.", "Works from Lisbon.", "Uses SQLite.", "Deploys on Tuesday.", "Likes tea."):
         make_fact(actor, text)
     embed_pending()

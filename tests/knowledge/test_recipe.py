@@ -58,8 +58,7 @@ def test_the_current_fact_comes_before_those_it_has_overtaken(settings, embedder
     assert found[:3] == [f"The ledger database runs on {name}." for name in ("Oracle 19", "MariaDB", "PostgreSQL 14")]
 
 
-def test_what_was_said_on_the_day_that_the_question_names_comes_first():
-    actor = make_actor()
+def test_what_was_said_on_the_day_that_the_question_names_comes_first(actor):
     session = str(start_session(actor).session_id)
     for day in range(1, 15):
         chunk = append_chunk(actor, role="user", content=f"For lunch I had dish {day * 7}.", session_id=session)
@@ -73,8 +72,7 @@ def test_what_was_said_on_the_day_that_the_question_names_comes_first():
 
 
 @pytest.mark.parametrize("slip", ["potery", "pottrey", "pottary", "poottery"])
-def test_a_misspelt_word_finds_what_was_meant(slip):
-    actor = make_actor()
+def test_a_misspelt_word_finds_what_was_meant(slip, actor):
     remember(actor, "Ruth goes to the pottery on Thursdays.", "Ruth goes to the market on Fridays.", "Ben likes tea.")
 
     found = search(f"When is the {slip}?", owner=actor.user, filters=Filters([Kind.FACT]), limit=3)
@@ -102,8 +100,7 @@ def test_no_word_of_somebody_else_corrects_a_question():
         ("계약서는 누가 검토하나요?", "계약서는 반드시 법무팀의 검토를 받습니다."),
     ],
 )
-def test_scripts_without_spaces_are_found_by_words(question, answer):
-    actor = make_actor()
+def test_scripts_without_spaces_are_found_by_words(question, answer, actor):
     remember(
         actor, answer, "仓库的温度不能超过二十五度。", "図書室は土曜日も開いています。", "도서관은 월요일에 쉽니다."
     )
@@ -149,8 +146,7 @@ def test_a_list_of_longer_texts_is_shown_to_its_end(settings):
     assert len(semantic_search(actor, query=ORDER).items) == len(BELIEFS) + 1
 
 
-def test_facts_without_vectors_are_all_shown():
-    actor = make_actor()
+def test_facts_without_vectors_are_all_shown(actor):
     for belief in BELIEFS:
         make_fact(actor, f"{belief} Coffee.")
 

@@ -442,8 +442,7 @@ def test_the_program_of_most_commands_of_a_collection_is_known_without_being_dec
     assert hits.did_you_mean[0].startswith("gw users")
 
 
-def test_an_imported_item_is_named_by_its_title(actor):
-    curator = make_actor(curator=True)
+def test_an_imported_item_is_named_by_its_title(actor, curator):
     items = [
         {"id": "a", "type": "api", "title": "GET /api/v1/teams", "content": "All teams."},
         {

@@ -253,9 +253,7 @@ def test_what_others_write_changes_nothing_of_how_words_weigh_in_a_large_scope(w
     assert before[0]
 
 
-def test_a_search_of_the_knowledge_base_keeps_to_its_filters_in_a_large_scope(world):
-    actor = make_actor()
-
+def test_a_search_of_the_knowledge_base_keeps_to_its_filters_in_a_large_scope(world, actor):
     found = search_entries(actor, query="deploy the router", tags=["every-30"], limit=50)
     unsure = search_entries(actor, query="deploy the router", min_confidence=1.0, limit=50)
 

@@ -41,17 +41,15 @@ def test_company_knowledge_says_who_approved_it(client):
     assert "Deploys go through the <mark>router</mark>." in page.text
 
 
-def test_the_address_narrows_by_kind_project_and_day(client):
-    actor = make_actor()
+def test_the_address_narrows_by_kind_project_and_day(browser, actor):
     old = make_fact(actor, "Deploys went out on Mondays.", project="atlas")
     Fact.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=400))
     make_fact(actor, "Deploys go out on Tuesdays.", project="atlas")
     make_fact(actor, "Deploys go out on Fridays.", project="bigmind")
     make_note(actor, "Deploys are announced.", project="atlas")
-    client.force_login(actor.user)
     last_week = (timezone.localdate() - timedelta(days=7)).isoformat()
 
-    page = client.get("/", {"query": "deploys", "kinds": "fact", "project": "atlas", "since": last_week})
+    page = browser.get("/", {"query": "deploys", "kinds": "fact", "project": "atlas", "since": last_week})
 
     assert "on Tuesdays" in page.text
     for other in ("on Mondays", "on Fridays", "announced"):
@@ -60,51 +58,43 @@ def test_the_address_narrows_by_kind_project_and_day(client):
     assert '<option value="atlas" selected>' in page.text
 
 
-def test_the_three_nearest_are_shown_at_once_and_the_others_are_folded(client):
-    actor = make_actor()
+def test_the_three_nearest_are_shown_at_once_and_the_others_are_folded(browser, actor):
     for colour in ("red", "green", "blue", "black", "white"):
         make_fact(actor, f"The {colour} boat is in the harbour.")
     embed_pending()
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "zeppelin hangar tariffs"})
+    page = browser.get("/", {"query": "zeppelin hangar tariffs"})
 
     shown, _, folded = page.text.partition("2 weak matches")
     assert (shown.count("boat is in the harbour."), folded.count("boat is in the harbour.")) == (3, 2)
 
 
-def test_while_meaning_cannot_be_asked_the_page_says_so(client):
-    actor = make_actor()
+def test_while_meaning_cannot_be_asked_the_page_says_so(browser, actor):
     make_fact(actor, "Deploys go out on Tuesdays.")
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "deploys"})
+    page = browser.get("/", {"query": "deploys"})
 
     assert "By words alone." in page.text
     assert "still being made" in page.text
 
 
-def test_a_long_answer_comes_in_pages_that_keep_the_question(client):
-    actor = make_actor()
+def test_a_long_answer_comes_in_pages_that_keep_the_question(browser, actor):
     make_facts(actor, [f"Deploys take {number} minutes." for number in range(25)])
-    client.force_login(actor.user)
 
-    first = client.get("/", {"query": "deploys", "kinds": "fact"})
-    second = client.get("/", {"query": "deploys", "kinds": "fact", "offset": "20"})
+    first = browser.get("/", {"query": "deploys", "kinds": "fact"})
+    second = browser.get("/", {"query": "deploys", "kinds": "fact", "offset": "20"})
 
     assert "1 to 20 of 25" in first.text
     assert "query=deploys&amp;kinds=fact&amp;offset=20" in first.text
     assert "21 to 25 of 25" in second.text
 
 
-def test_near_identical_hits_are_folded_and_contradictions_are_not(client):
-    actor = make_actor()
+def test_near_identical_hits_are_folded_and_contradictions_are_not(browser, actor):
     make_fact(actor, "Webhooks are **retried** for 24 hours with `backoff`, and then they stop.")
     make_fact(actor, "The webhooks are retried for 24 hours with backoff, and then they stop.")
     make_fact(actor, "Webhooks are retried for 48 hours with backoff, and then they stop.")
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "webhooks retried"})
+    page = browser.get("/", {"query": "webhooks retried"})
 
     assert "1 more like this" in page.text
     assert "1 to 2 of 2 results" in page.text
@@ -152,46 +142,39 @@ def _facets(page: str) -> dict[str, int]:
     return {name: int(count) for name, count in re.findall(r"<span>([^<]+)</span><small>(\d+)</small></a></li>", page)}
 
 
-def test_an_answer_leads_to_its_explanation(client):
-    actor = make_actor()
+def test_an_answer_leads_to_its_explanation(browser, actor):
     make_fact(actor, "Deploys go out on Tuesdays.")
-    client.force_login(actor.user)
 
-    page = client.get("/", {"query": "deploys & co", "kinds": "fact"})
+    page = browser.get("/", {"query": "deploys & co", "kinds": "fact"})
 
     assert f"{reverse('search-explain')}?query=deploys+%26+co&amp;kinds=fact" in page.text
 
 
-def test_an_explanation_without_vectors_says_that_meaning_was_not_asked(client):
-    actor = make_actor()
+def test_an_explanation_without_vectors_says_that_meaning_was_not_asked(browser, actor):
     make_fact(actor, "Deploys go out on Tuesdays.")
-    client.force_login(actor.user)
 
-    page = client.get(reverse("search-explain"), {"query": "deploys"})
+    page = browser.get(reverse("search-explain"), {"query": "deploys"})
 
     assert "By words alone." in page.text
     assert "× similarity" not in page.text
 
 
-def test_an_explanation_never_counts_what_belongs_to_somebody_else(client):
+def test_an_explanation_never_counts_what_belongs_to_somebody_else(browser):
     make_fact(make_actor(), "Zanzibar is warm.")
     embed_pending()
-    client.force_login(make_actor().user)
 
-    page = client.get(reverse("search-explain"), {"query": "zanzibar"})
+    page = browser.get(reverse("search-explain"), {"query": "zanzibar"})
 
     assert "Zanzibar is warm" not in page.text
     assert "No passage has such a word, and the meaning the 0 nearest. Together they make 0 candidates." in page.text
 
 
 @pytest.mark.parametrize("query", ["' OR 1=1 --", "a & | ! (b", "%%%", "<script>", "\\", "🧠", "the", "”„"])
-def test_no_question_can_make_an_explanation_fail(client, query):
-    actor = make_actor()
+def test_no_question_can_make_an_explanation_fail(browser, query, actor):
     make_fact(actor, "Plain words.")
     embed_pending()
-    client.force_login(actor.user)
 
-    page = client.get(reverse("search-explain"), {"query": query})
+    page = browser.get(reverse("search-explain"), {"query": query})
 
     assert page.status_code == 200
     assert "<script>" not in page.text
@@ -200,17 +183,13 @@ def test_no_question_can_make_an_explanation_fail(client, query):
 @pytest.mark.parametrize(
     "asked", [{"kinds": "secrets"}, {"since": "whenever"}, {"offset": "next"}, {"query": "x" * 2001}]
 )
-def test_what_cannot_be_asked_is_explained_on_both_pages(client, asked):
-    client.force_login(make_actor().user)
-
+def test_what_cannot_be_asked_is_explained_on_both_pages(browser, asked):
     for address in (reverse("home"), reverse("search-explain")):
-        page = client.get(address, {"query": "deploys", **asked})
+        page = browser.get(address, {"query": "deploys", **asked})
 
         assert page.status_code == 200
         assert "Problem: that cannot be asked" in page.text
 
 
-def test_an_explanation_of_nothing_leads_home(client):
-    client.force_login(make_actor().user)
-
-    assert client.get(reverse("search-explain")).url == reverse("home")
+def test_an_explanation_of_nothing_leads_home(browser):
+    assert browser.get(reverse("search-explain")).url == reverse("home")

@@ -32,8 +32,7 @@ def _told(actor, session):
     return get_context(actor, session_id=str(session.pk)).markdown
 
 
-def test_a_start_is_shown_word_for_word_whatever_changed_since():
-    actor = make_actor()
+def test_a_start_is_shown_word_for_word_whatever_changed_since(actor):
     update_profile(actor, role="Engineer", preferences="- **Tabs**\n\n- Short answers")
     fact = make_fact(actor, "Atlas deploys on Tuesdays.", project="atlas")
     make_session(actor, one_liner="Chose a queue")
@@ -49,8 +48,7 @@ def test_a_start_is_shown_word_for_word_whatever_changed_since():
     assert line.lineage
 
 
-def test_what_is_told_again_is_kept_once():
-    actor = make_actor()
+def test_what_is_told_again_is_kept_once(actor):
     make_facts(actor, [f"Service {number} has its own schema." for number in range(30)])
     start_session(actor)
     once = ReceiptText.objects.count()
@@ -63,8 +61,7 @@ def test_what_is_told_again_is_kept_once():
     assert ReceiptText.objects.count() - once <= 5 * 6
 
 
-def test_a_fact_that_is_erased_is_gone_from_what_was_told():
-    actor = make_actor()
+def test_a_fact_that_is_erased_is_gone_from_what_was_told(actor):
     secret = make_fact(actor, "The door code is K4711.")
     make_fact(actor, "Prefers tabs.")
     session = start_session(actor).session
@@ -93,8 +90,7 @@ def test_whatever_is_erased_takes_its_lines_along(kind):
     assert f"'{kind}'" in definition
 
 
-def test_hypotheses_and_sessions_take_their_lines_along():
-    actor = make_actor()
+def test_hypotheses_and_sessions_take_their_lines_along(actor):
     belief = add_hypothesis(actor, hypothesis="Zanzibar leaks memory.")
     earlier = make_session(actor, one_liner="Looked at Zanzibar")
     start_session(actor)
@@ -106,8 +102,7 @@ def test_hypotheses_and_sessions_take_their_lines_along():
     assert not ReceiptText.objects.filter(text__contains="Zanzibar").exists()
 
 
-def test_a_line_that_quotes_what_is_erased_goes_with_it():
-    actor = make_actor()
+def test_a_line_that_quotes_what_is_erased_goes_with_it(actor):
     older = make_fact(actor, "The door code is K4711.")
     newer = make_fact(actor, "The door code is K4712.")
     Fact.objects.filter(pk=older.pk).update(contradicted_by=newer)
@@ -130,8 +125,7 @@ def test_company_knowledge_that_is_withdrawn_is_gone_from_what_anybody_was_told(
     assert "Zanzibar" not in _told(actor, session)
 
 
-def test_what_a_forgotten_source_wrote_is_gone_from_what_others_sessions_were_told():
-    actor = make_actor()
+def test_what_a_forgotten_source_wrote_is_gone_from_what_others_sessions_were_told(actor):
     agent = make_agent(actor.user, "claude-code")
     source = start_session(agent).session
     make_fact(agent, "Zanzibar is poisoned.")
@@ -169,8 +163,7 @@ def test_with_a_user_all_that_they_were_told_goes():
     assert not ReceiptText.objects.filter(text__contains="Zanzibar").exists()
 
 
-def test_what_was_told_is_kept_for_as_long_as_the_setting_says(settings):
-    actor = make_actor()
+def test_what_was_told_is_kept_for_as_long_as_the_setting_says(settings, actor):
     fact = make_fact(actor, "Zanzibar.")
     old, new = start_session(actor).session, start_session(make_agent(actor.user, "codex")).session
     Session.objects.filter(pk=old.pk).update(started_at=timezone.now() - timedelta(days=91))
@@ -189,13 +182,11 @@ def test_what_was_told_is_kept_for_as_long_as_the_setting_says(settings):
     assert Receipt.objects.get(session=none).texts is None
 
 
-def test_the_page_of_a_session_shows_it_word_for_word(client):
-    actor = make_actor()
+def test_the_page_of_a_session_shows_it_word_for_word(browser, actor):
     fact = make_fact(actor, "Prefers <b>tabs</b>.")
     session = start_session(actor).session
-    client.force_login(actor.user)
 
-    page = client.get(reverse("memory-session", args=[session.pk])).content.decode()
+    page = browser.get(reverse("memory-session", args=[session.pk])).content.decode()
 
     assert "Word for word" in page
     assert f"(F{fact.number}) Prefers &lt;b&gt;tabs&lt;/b&gt;." in page

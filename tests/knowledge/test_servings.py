@@ -131,8 +131,7 @@ def test_what_both_helped_and_misled_counts_as_misleading():
     assert (proof.cited, proof.misled) == (0, 1)
 
 
-def test_facts_and_entries_are_cited_by_kind_and_id():
-    actor = make_actor()
+def test_facts_and_entries_are_cited_by_kind_and_id(actor):
     fact = make_fact(actor)
 
     session = _told(actor, used=[f"fact:{fact.pk}"])
@@ -141,8 +140,7 @@ def test_facts_and_entries_are_cited_by_kind_and_id():
 
 
 @pytest.mark.parametrize("written", ["F{}", "(F{})", "f{}"])
-def test_facts_are_cited_by_the_handle_that_the_context_tells(written):
-    actor = make_actor()
+def test_facts_are_cited_by_the_handle_that_the_context_tells(written, actor):
     fact = make_fact(actor)
 
     session = _told(actor, used=[written.format(fact.pk)])
@@ -150,8 +148,7 @@ def test_facts_are_cited_by_the_handle_that_the_context_tells(written):
     assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
 
 
-def test_a_handle_may_be_written_in_capitals():
-    actor = make_actor()
+def test_a_handle_may_be_written_in_capitals(actor):
     fact = make_fact(actor)
 
     session = _told(actor, used=[f"FACT:{fact.pk}"])
@@ -160,8 +157,7 @@ def test_a_handle_may_be_written_in_capitals():
 
 
 @pytest.mark.parametrize("handle", ["C", "the first one", "fact", "app:12", "person:12", "X12"])
-def test_what_is_no_handle_is_refused_and_the_session_stays_open(handle):
-    actor = make_actor()
+def test_what_is_no_handle_is_refused_and_the_session_stays_open(handle, actor):
     session = start_session(actor).session
 
     with pytest.raises(Invalid, match=r"^used has .* is no handle"):
@@ -314,8 +310,7 @@ def test_what_an_erased_session_said_no_longer_counts():
     assert not Serving.objects.exists()
 
 
-def test_the_receipt_says_what_was_told_why_and_what_it_cost():
-    actor = make_actor()
+def test_the_receipt_says_what_was_told_why_and_what_it_cost(actor):
     entry = approved_entry(importance=7, topics=["retries"])
     fact = make_fact(actor, "Atlas deploys on Tuesdays.", project="atlas")
     earlier = make_session(actor, one_liner="Chose a queue")
@@ -352,8 +347,7 @@ def test_when_it_was_last_cited_shows_of_ones_own_sessions_and_of_three_others()
     assert last_cited() == (third.ended_at, third.ended_at)
 
 
-def test_a_receipt_keeps_no_text_of_what_was_erased():
-    actor = make_actor()
+def test_a_receipt_keeps_no_text_of_what_was_erased(actor):
     fact = make_fact(actor, "My cat is called Zanzibar.")
     session = start_session(actor).session
 
@@ -363,8 +357,7 @@ def test_a_receipt_keeps_no_text_of_what_was_erased():
     assert "Zanzibar" not in str(Receipt.objects.get().lines)
 
 
-def test_the_start_takes_as_many_queries_however_much_it_tells(django_assert_max_num_queries):
-    actor = make_actor()
+def test_the_start_takes_as_many_queries_however_much_it_tells(django_assert_max_num_queries, actor):
     make_company(approved_entry(), [f"Rule {number}." for number in range(7)])
     make_facts(actor, [f"Fact {number}." for number in range(8)])
 

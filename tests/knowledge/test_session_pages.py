@@ -4,44 +4,37 @@ import pytest
 from django.urls import reverse
 
 from knowledge.models import Chunk, Session
-from tests.factories import make_actor
 from tests.knowledge.factories import make_chunk, make_session
 
 pytestmark = pytest.mark.django_db
 
 
-def test_ending_by_hand_needs_a_headline(client):
-    actor = make_actor()
+def test_ending_by_hand_needs_a_headline(browser, actor):
     session = make_session(actor, is_open=True)
-    client.force_login(actor.user)
 
-    page = client.post(reverse("memory-session-end", args=[session.pk]), {"outcome": "Typed already."})
+    page = browser.post(reverse("memory-session-end", args=[session.pk]), {"outcome": "Typed already."})
 
     assert "Headline: This field is required." in page.text
     assert "Typed already." in page.text
     assert Session.objects.get().is_open
 
 
-def test_ending_a_session_that_has_ended_updates_its_record(client):
-    actor = make_actor()
+def test_ending_a_session_that_has_ended_updates_its_record(browser, actor):
     session = make_session(actor, one_liner="Before")
-    client.force_login(actor.user)
 
-    client.post(reverse("memory-session-end", args=[session.pk]), {"one_liner": "After"})
+    browser.post(reverse("memory-session-end", args=[session.pk]), {"one_liner": "After"})
 
     assert Session.objects.get().one_liner == "After"
 
 
-def test_headline_and_summary_are_corrected(client):
-    actor = make_actor()
+def test_headline_and_summary_are_corrected(browser, actor):
     session = make_session(
         actor, one_liner="Before", summary="Old.", key_facts=["Kept"], importance=7, topics=["a", "b"]
     )
-    client.force_login(actor.user)
     address = reverse("memory-session-correct", args=[session.pk])
-    asked = client.get(address)
+    asked = browser.get(address)
 
-    page = client.post(
+    page = browser.post(
         address,
         {"one_liner": "After", "summary": "New.", "key_facts": "Kept\n- as typed", "importance": "7", "topics": "a, b"},
         follow=True,
@@ -54,34 +47,28 @@ def test_headline_and_summary_are_corrected(client):
     assert (session.summary.summary, session.summary.key_facts) == ("New.", ["Kept", "- as typed"])
 
 
-def test_a_headline_that_is_too_long_is_cut_and_kept_whole_in_the_outcome(client):
-    actor = make_actor()
+def test_a_headline_that_is_too_long_is_cut_and_kept_whole_in_the_outcome(browser, actor):
     session = make_session(actor, one_liner="Before")
-    client.force_login(actor.user)
 
-    client.post(reverse("memory-session-correct", args=[session.pk]), {"one_liner": "word " * 30, "importance": "5"})
+    browser.post(reverse("memory-session-correct", args=[session.pk]), {"one_liner": "word " * 30, "importance": "5"})
 
     session.refresh_from_db()
     assert (len(session.one_liner), session.outcome) == (115, ("word " * 30).strip())
 
 
-def test_a_session_in_progress_can_be_corrected_without_a_headline(client):
-    actor = make_actor()
+def test_a_session_in_progress_can_be_corrected_without_a_headline(browser, actor):
     session = make_session(actor, is_open=True)
-    client.force_login(actor.user)
 
-    client.post(reverse("memory-session-correct", args=[session.pk]), {"topics": "ci", "importance": "5"})
+    browser.post(reverse("memory-session-correct", args=[session.pk]), {"topics": "ci", "importance": "5"})
 
     session.refresh_from_db()
     assert (session.topics, session.one_liner) == (["ci"], "")
 
 
-def test_a_chunk_is_corrected(client):
-    actor = make_actor()
+def test_a_chunk_is_corrected(browser, actor):
     chunk = make_chunk(actor, content="Wrong.", flag_reason="Why")
-    client.force_login(actor.user)
 
-    page = client.post(
+    page = browser.post(
         reverse("memory-chunk", args=[chunk.pk]), {"content": "  Right.\r\n", "flag_reason": ""}, follow=True
     )
 
@@ -90,17 +77,15 @@ def test_a_chunk_is_corrected(client):
     assert (chunk.content, chunk.flag_reason) == ("  Right.\n", "")
 
 
-def test_a_session_of_many_chunks_is_paged(client):
-    actor = make_actor()
+def test_a_session_of_many_chunks_is_paged(browser, actor):
     session = make_session(actor, is_open=True)
     Chunk.objects.bulk_create(
         Chunk(session=session, user=actor.user, seq=number, content=f"Exchange number {number}.")
         for number in range(21)
     )
-    client.force_login(actor.user)
 
-    first = client.get(reverse("memory-session", args=[session.pk]))
-    second = client.get(reverse("memory-session", args=[session.pk]), {"offset": "20"})
+    first = browser.get(reverse("memory-session", args=[session.pk]))
+    second = browser.get(reverse("memory-session", args=[session.pk]), {"offset": "20"})
 
     assert "1 to 20 of 21 chunks" in first.text
     assert "Exchange number 20." in second.text

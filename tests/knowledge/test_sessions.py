@@ -31,8 +31,7 @@ from tests.lock_waits import wait_until_someone_waits
 pytestmark = pytest.mark.django_db
 
 
-def test_the_next_session_knows_how_the_last_one_ended():
-    actor = make_actor()
+def test_the_next_session_knows_how_the_last_one_ended(actor):
     start_session(actor)
     end_session(actor, one_liner="Chose blue/green deploys", topics=["deploys"], outcome="Rollbacks take a minute")
 
@@ -42,8 +41,7 @@ def test_the_next_session_knows_how_the_last_one_ended():
     assert "Rollbacks take a minute" in next_context
 
 
-def test_a_session_open_for_over_a_day_is_closed_by_the_next_start():
-    actor = make_actor()
+def test_a_session_open_for_over_a_day_is_closed_by_the_next_start(actor):
     forgotten = start_session(actor).session
     Session.objects.filter(pk=forgotten.pk).update(started_at=timezone.now() - timedelta(hours=25))
 
@@ -90,9 +88,7 @@ def test_each_agent_means_its_own_open_session():
     assert chunk.session == ours
 
 
-def test_an_exchange_without_a_session_opens_one_and_says_so():
-    actor = make_actor()
-
+def test_an_exchange_without_a_session_opens_one_and_says_so(actor):
     with collect_notices() as notices:
         chunk = flag_important(actor, content="We chose Redis.")
 
@@ -100,17 +96,14 @@ def test_an_exchange_without_a_session_opens_one_and_says_so():
     assert notices == [f"No session was open, so session {chunk.session.handle} was opened for this."]
 
 
-def test_an_end_without_a_session_is_kept_as_a_session_that_has_ended():
-    actor = make_actor()
-
+def test_an_end_without_a_session_is_kept_as_a_session_that_has_ended(actor):
     ended = end_session(actor, one_liner="Chose Redis", outcome="It was there.", key_facts=["Redis 8"])
 
     assert (ended.one_liner, ended.outcome, ended.narrative.key_facts) == ("Chose Redis", "It was there.", ["Redis 8"])
     assert not ended.is_open
 
 
-def test_a_headline_that_is_too_long_is_cut_at_a_word_and_kept_whole_in_the_outcome():
-    actor = make_actor()
+def test_a_headline_that_is_too_long_is_cut_at_a_word_and_kept_whole_in_the_outcome(actor):
     headline = ("Moved the depot of the northern lines to the new cluster, " * 4).strip()
 
     ended = end_session(actor, one_liner=headline, outcome="No downtime.")
@@ -128,15 +121,13 @@ def test_sessions_are_numbered_for_each_person_in_the_order_of_their_start():
     assert handles == ["S1", "S1", "S2", "S2"]
 
 
-def test_the_number_of_an_erased_session_is_not_given_again():
-    actor = make_actor()
+def test_the_number_of_an_erased_session_is_not_given_again(actor):
     erase_session(actor, session_id=start_session(actor).session.handle)
 
     assert start_session(actor).session.handle == "S2"
 
 
-def test_a_session_is_meant_by_handle_number_id_and_the_beginning_of_its_id():
-    actor = make_actor()
+def test_a_session_is_meant_by_handle_number_id_and_the_beginning_of_its_id(actor):
     start_session(make_actor())
     start_session(actor)
     session = start_session(actor).session
@@ -153,8 +144,7 @@ def test_what_names_no_session_of_ones_own_is_not_found(name):
         get_session_detail(make_actor(), session_id=name)
 
 
-def test_a_named_session_that_has_ended_takes_one_more_exchange_and_says_so():
-    actor = make_actor()
+def test_a_named_session_that_has_ended_takes_one_more_exchange_and_says_so(actor):
     session = start_session(actor).session
     end_session(actor, one_liner="Done")
 
@@ -165,8 +155,7 @@ def test_a_named_session_that_has_ended_takes_one_more_exchange_and_says_so():
     assert notices == [f"Session {session.handle} had ended; this was added to it."]
 
 
-def test_a_second_end_updates_the_record_and_keeps_what_it_leaves_out():
-    actor = make_actor()
+def test_a_second_end_updates_the_record_and_keeps_what_it_leaves_out(actor):
     session = start_session(actor).session
     end_session(actor, one_liner="Done", outcome="It works.", key_facts=["One"])
 
@@ -214,8 +203,7 @@ def test_a_long_session_in_which_something_was_stored_lately_stays_open():
     assert busy.is_open
 
 
-def test_a_session_closed_automatically_can_still_be_ended_properly():
-    actor = make_actor()
+def test_a_session_closed_automatically_can_still_be_ended_properly(actor):
     session = start_session(actor).session
     Session.objects.filter(pk=session.pk).update(started_at=timezone.now() - timedelta(hours=25))
     close_stale_sessions()
@@ -226,8 +214,7 @@ def test_a_session_closed_automatically_can_still_be_ended_properly():
     assert not ended.auto_closed
 
 
-def test_chunks_keep_their_order_and_are_found_by_any_word_of_a_question():
-    actor = make_actor()
+def test_chunks_keep_their_order_and_are_found_by_any_word_of_a_question(actor):
     start_session(actor, project="pi")
     first = append_chunk(actor, role="user", content="The staging host is stage-7.internal.")
     second = flag_important(actor, content="We roll back by switching the router.", flag_reason="decision")
@@ -240,8 +227,7 @@ def test_chunks_keep_their_order_and_are_found_by_any_word_of_a_question():
     assert hits.items[0].project == "pi"
 
 
-def test_when_nothing_is_found_real_topics_are_suggested():
-    actor = make_actor()
+def test_when_nothing_is_found_real_topics_are_suggested(actor):
     start_session(actor)
     end_session(actor, one_liner="x", topics=["kubernetes"])
 
@@ -251,8 +237,7 @@ def test_when_nothing_is_found_real_topics_are_suggested():
     assert hits.did_you_mean == ["kubernetes"]
 
 
-def test_sessions_are_listed_by_topic_project_words_and_date():
-    actor = make_actor()
+def test_sessions_are_listed_by_topic_project_words_and_date(actor):
     start_session(actor, project="pi")
     end_session(actor, one_liner="Deploys by router", topics=["deploys"])
     start_session(actor)
@@ -265,8 +250,7 @@ def test_sessions_are_listed_by_topic_project_words_and_date():
     assert [s.one_liner for s in list_sessions(actor, limit=1, offset=1).items] == ["Deploys by router"]
 
 
-def test_what_is_left_out_of_a_correction_stays():
-    actor = make_actor()
+def test_what_is_left_out_of_a_correction_stays(actor):
     session = start_session(actor).session
     end_session(actor, one_liner="Wrong", outcome="Kept", summary="Told", key_facts=["One"])
 
@@ -276,8 +260,7 @@ def test_what_is_left_out_of_a_correction_stays():
     assert corrected.narrative.summary == "Told"
 
 
-def test_an_erased_session_is_gone_from_lists_search_and_context():
-    actor = make_actor()
+def test_an_erased_session_is_gone_from_lists_search_and_context(actor):
     session = start_session(actor).session
     flag_important(actor, content="Unrepeatable marker.")
     end_session(actor, one_liner="Unrepeatable headline")
@@ -292,8 +275,7 @@ def test_an_erased_session_is_gone_from_lists_search_and_context():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_kept_in_a_session_while_it_is_erased_goes_with_it():
-    actor = make_actor()
+def test_what_is_kept_in_a_session_while_it_is_erased_goes_with_it(actor):
     session = start_session(actor).session
 
     def erase():
@@ -328,8 +310,7 @@ def test_the_first_writes_of_a_conversation_open_one_session_however_many_come_a
     assert len(sessions) == Session.objects.count() == 1
 
 
-def test_closing_a_session_keeps_the_headline_that_somebody_wrote():
-    actor = make_actor()
+def test_closing_a_session_keeps_the_headline_that_somebody_wrote(actor):
     session = start_session(actor).session
     correct_session(actor, session_id=session.handle, one_liner="Chose Redis")
     Session.objects.filter(pk=session.pk).update(started_at=timezone.now() - timedelta(hours=25))
@@ -340,8 +321,7 @@ def test_closing_a_session_keeps_the_headline_that_somebody_wrote():
     assert (session.one_liner, session.is_open) == ("Chose Redis", False)
 
 
-def test_the_largest_summary_that_is_allowed_is_stored_and_found():
-    actor = make_actor()
+def test_the_largest_summary_that_is_allowed_is_stored_and_found(actor):
     start_session(actor)
     words = " ".join(f"word{number}" for number in range(6_000))
 
@@ -352,8 +332,7 @@ def test_the_largest_summary_that_is_allowed_is_stored_and_found():
     assert Passage.objects.filter(kind="summary", text__contains="word5999").exists()
 
 
-def test_the_latest_session_is_the_newest_of_the_person():
-    actor = make_actor()
+def test_the_latest_session_is_the_newest_of_the_person(actor):
     make_session(actor, one_liner="Older")
     newest = make_session(actor, one_liner="Newest")
     make_session(make_actor())

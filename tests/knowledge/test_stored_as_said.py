@@ -10,7 +10,6 @@ from bigmind.operations import CATALOGUE
 from knowledge.context.start_context import get_context
 from knowledge.memory.facts import store_fact
 from knowledge.truth.doubtful_facts import why_doubtful
-from tests.factories import make_actor
 
 
 def read_texts(name):
@@ -30,9 +29,7 @@ BYTES = ["  Two  spaces,\ta tab\nand a line end.  ", "“Curly” quotes — and
 @pytest.mark.django_db
 # One of each of the few kinds of sentences: that none is called doubtful is asked of all.
 @pytest.mark.parametrize("texts", [LASTING[::5], PASSING[::4], BYTES], ids=["lasting", "passing", "bytes"])
-def test_every_text_is_stored_byte_for_byte(texts):
-    actor = make_actor()
-
+def test_every_text_is_stored_byte_for_byte(texts, actor):
     stored = [store(actor, text).value for text in texts]
 
     assert [one.fact.fact for one in stored] == texts
@@ -64,8 +61,7 @@ def test_what_a_text_says_of_itself_is_a_label(text, doubt):
 
 
 @pytest.mark.django_db
-def test_a_doubtful_fact_is_told_last_with_its_reason():
-    actor = make_actor()
+def test_a_doubtful_fact_is_told_last_with_its_reason(actor):
     reply = store(actor, "The build fails right now.")
     store_fact(actor, category="decision", fact="Deployments need two approvals.")
 
@@ -76,8 +72,7 @@ def test_a_doubtful_fact_is_told_last_with_its_reason():
 
 
 @pytest.mark.django_db
-def test_what_the_profile_says_already_is_stored_and_named():
-    actor = make_actor()
+def test_what_the_profile_says_already_is_stored_and_named(actor):
     update_profile(actor, pinned_facts=["Answers in German."])
 
     stored = store_fact(actor, category="preference", fact="Answers in German.")

@@ -24,8 +24,7 @@ pytestmark = pytest.mark.django_db
 LONG_AGO = timezone.now() - timedelta(days=200)
 
 
-def test_near_duplicates_are_merged_into_the_newest_and_come_back():
-    actor = make_actor()
+def test_near_duplicates_are_merged_into_the_newest_and_come_back(actor):
     first, second = duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
     assert [item.handle for item in suggestion.items] == [f"F{first.number}", f"F{second.number}"]
@@ -44,8 +43,7 @@ def test_near_duplicates_are_merged_into_the_newest_and_come_back():
     assert searched(actor) == {first.fact, second.fact}
 
 
-def test_near_duplicates_are_merged_into_one_sentence_that_goes_when_it_is_taken_back():
-    actor = make_actor()
+def test_near_duplicates_are_merged_into_one_sentence_that_goes_when_it_is_taken_back(actor):
     first, second = duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
 
@@ -57,8 +55,7 @@ def test_near_duplicates_are_merged_into_one_sentence_that_goes_when_it_is_taken
     assert texts_of(actor) == [first.fact, second.fact]
 
 
-def test_the_fact_that_stays_is_chosen_and_must_be_one_of_them():
-    actor = make_actor()
+def test_the_fact_that_stays_is_chosen_and_must_be_one_of_them(actor):
     first, _ = duplicates(actor)
     other = make_fact(actor, "The office is in Lisbon.")
     (suggestion,) = tidy(actor).suggestions
@@ -71,8 +68,7 @@ def test_the_fact_that_stays_is_chosen_and_must_be_one_of_them():
     assert texts_of(actor) == [first.fact, other.fact]
 
 
-def test_what_is_kept_is_not_suggested_again_and_a_third_one_is():
-    actor = make_actor()
+def test_what_is_kept_is_not_suggested_again_and_a_third_one_is(actor):
     duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
     answer(actor, suggestion.key, "keep")
@@ -83,16 +79,14 @@ def test_what_is_kept_is_not_suggested_again_and_a_third_one_is():
     assert again.key != suggestion.key
 
 
-def test_facts_of_two_projects_are_no_duplicates():
-    actor = make_actor()
+def test_facts_of_two_projects_are_no_duplicates(actor):
     make_fact(actor, "Deploys happen on Tuesdays at nine.", category="codebase", project="freight")
     make_fact(actor, "Deploys happen on Tuesdays at nine!", category="codebase", project="billing")
 
     assert tidy(actor).suggestions == []
 
 
-def test_of_two_facts_that_contradict_each_other_one_holds_or_both_do():
-    actor = make_actor()
+def test_of_two_facts_that_contradict_each_other_one_holds_or_both_do(actor):
     older = make_fact(actor, "The office is in Lisbon.", category="codebase")
     newer = make_fact(actor, "The office is in Porto.", category="codebase")
     (suggestion,) = tidy(actor).suggestions
@@ -114,8 +108,7 @@ def test_of_two_facts_that_contradict_each_other_one_holds_or_both_do():
     assert [one.concern for one in tidy(actor).suggestions] == ["contradiction"]
 
 
-def test_a_belief_whose_day_has_come_is_resolved_or_postponed():
-    actor = make_actor()
+def test_a_belief_whose_day_has_come_is_resolved_or_postponed(actor):
     belief = add_hypothesis(actor, hypothesis="The pool leaks.")
     Hypothesis.objects.update(created_at=LONG_AGO)
     (suggestion,) = tidy(actor).suggestions
@@ -135,8 +128,7 @@ def test_a_belief_whose_day_has_come_is_resolved_or_postponed():
     assert [one.concern for one in tidy(actor).suggestions] == ["due"]
 
 
-def test_a_session_that_nobody_ended_gets_its_headline():
-    actor = make_actor()
+def test_a_session_that_nobody_ended_gets_its_headline(actor):
     session = start_session(actor).session
     flag_important(actor, content="The pool had no ceiling.")
     close_sessions(Session.objects.filter(pk=session.pk))
@@ -156,8 +148,7 @@ def test_a_session_that_nobody_ended_gets_its_headline():
     assert Session.objects.get(pk=session.pk).is_in_view
 
 
-def test_a_fact_about_the_work_that_nobody_used_is_offered_for_archiving():
-    actor = make_actor()
+def test_a_fact_about_the_work_that_nobody_used_is_offered_for_archiving(actor):
     unused, used, lasting, fresh = (
         make_fact(actor, "The build takes nine minutes.", category="codebase"),
         make_fact(actor, "Invoices are numbered per year.", category="codebase"),
@@ -191,8 +182,7 @@ def test_one_refusal_stops_no_other_answer_and_nobody_answers_for_another():
     assert TidyingAnswer.objects.get().user == actor.user
 
 
-def test_what_was_changed_meanwhile_is_not_suggested():
-    actor = make_actor()
+def test_what_was_changed_meanwhile_is_not_suggested(actor):
     first, _ = duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
     deprecate_fact(actor, fact_id=first.pk, reason="Wrong.")
@@ -225,8 +215,7 @@ def searched(actor: Actor) -> set[str]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_two_agents_that_answer_the_same_suggestion_at_once_the_second_is_told():
-    actor = make_actor()
+def test_of_two_agents_that_answer_the_same_suggestion_at_once_the_second_is_told(actor):
     duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
 

@@ -45,8 +45,7 @@ def test_it_tells_what_came_about_and_what_replaced_what():
     assert (second.other_id, second.other, second.newer) == (old.pk, "The queue is RabbitMQ.", None)
 
 
-def test_it_is_narrowed_to_a_kind_a_project_and_a_week_and_comes_in_pages():
-    actor = make_actor()
+def test_it_is_narrowed_to_a_kind_a_project_and_a_week_and_comes_in_pages(actor):
     for first, project in enumerate(("", "billing")):
         facts = make_facts(actor, [f"Fact {number}." for number in range(first, 60, 2)], project=project)
         for number, fact in enumerate(facts):
@@ -66,8 +65,7 @@ def test_it_is_narrowed_to_a_kind_a_project_and_a_week_and_comes_in_pages():
     assert see_timeline(actor, offset=9_999).items == []
 
 
-def test_what_was_archived_is_not_on_it():
-    actor = make_actor()
+def test_what_was_archived_is_not_on_it(actor):
     fact = make_fact(actor, "Gone.")
     Fact.objects.filter(pk=fact.pk).update(deprecated_at=timezone.now(), deprecation_reason="Wrong.")
 
@@ -83,8 +81,7 @@ def test_what_cannot_be_asked_is_said_on_the_page(asked: str):
     assert client.get(f"{reverse('memory-timeline')}?{asked}").status_code == 200
 
 
-def test_the_page_takes_few_queries(django_assert_max_num_queries):
-    actor = make_actor()
+def test_the_page_takes_few_queries(django_assert_max_num_queries, actor):
     for number in range(3):
         make_fact(actor, f"Fact {number}.", project="billing")
         make_session(actor)

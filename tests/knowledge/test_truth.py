@@ -33,8 +33,7 @@ def told(actor):
     return get_context(actor).markdown
 
 
-def test_a_fact_that_contradicts_an_older_one_names_it_with_the_call_that_settles_it():
-    actor = make_actor()
+def test_a_fact_that_contradicts_an_older_one_names_it_with_the_call_that_settles_it(actor):
     old = store(actor, TUESDAY).fact
 
     new = store(actor, THURSDAY)
@@ -87,15 +86,13 @@ def test_the_next_start_says_how_much_there_is_to_settle():
         ("The gateway forwards unknown headers.", "The gateway drops unknown headers."),
     ],
 )
-def test_each_way_to_contradict_is_noticed(older, newer):
-    actor = make_actor()
+def test_each_way_to_contradict_is_noticed(older, newer, actor):
     old = store(actor, older).fact
 
     assert relations(store(actor, newer)) == {f"F{old.number}": "contradicts"}
 
 
-def test_two_that_may_disagree_keep_their_lines_each_with_a_label():
-    actor = make_actor()
+def test_two_that_may_disagree_keep_their_lines_each_with_a_label(actor):
     old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
 
     lines = [line for line in told(actor).splitlines() if "The shop deploys" in line]
@@ -127,8 +124,7 @@ def test_a_suspicion_changes_no_order():
     assert order[0] == order[1]
 
 
-def test_a_correction_asks_for_near_duplicates_of_what_it_corrects():
-    actor = make_actor()
+def test_a_correction_asks_for_near_duplicates_of_what_it_corrects(actor):
     kept = store(actor, "The standup meeting is at nine every morning.").fact
     twin = store(actor, "The standup meeting is every morning at nine.").fact
 
@@ -143,8 +139,7 @@ def test_a_correction_asks_for_near_duplicates_of_what_it_corrects():
     assert f"supersedes=[{twin.number}])" in corrected
 
 
-def test_a_fact_that_supersedes_asks_for_near_duplicates_of_what_it_replaces():
-    actor = make_actor()
+def test_a_fact_that_supersedes_asks_for_near_duplicates_of_what_it_replaces(actor):
     kept = store(actor, "The standup meeting is at nine every morning.").fact
     twin = store(actor, "The standup meeting is every morning at nine.").fact
 
@@ -153,8 +148,7 @@ def test_a_fact_that_supersedes_asks_for_near_duplicates_of_what_it_replaces():
     assert [f"F{twin.number}" in step for step in new.next_steps] == [True]
 
 
-def test_superseding_settles_it_also_after_the_fact_is_stored():
-    actor = make_actor()
+def test_superseding_settles_it_also_after_the_fact_is_stored(actor):
     old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
 
     again = store(actor, THURSDAY, supersedes=[old.pk])
@@ -165,8 +159,7 @@ def test_superseding_settles_it_also_after_the_fact_is_stored():
     assert "may contradict" not in told(actor)
 
 
-def test_both_are_told_once_someone_says_that_both_hold():
-    actor = make_actor()
+def test_both_are_told_once_someone_says_that_both_hold(actor):
     old = store(actor, TUESDAY).fact
     store(actor, THURSDAY)
 
@@ -178,8 +171,7 @@ def test_both_are_told_once_someone_says_that_both_hold():
     assert "may contradict" not in told(actor)
 
 
-def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
-    actor = make_actor()
+def test_what_was_contradicted_holds_again_when_the_newer_one_goes(actor):
     old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
 
     deprecate_fact(actor, fact_id=new.pk, reason="A misunderstanding.")
@@ -189,15 +181,13 @@ def test_what_was_contradicted_holds_again_when_the_newer_one_goes():
     assert recall(actor, query=TUESDAY).items[0].may_contradict == ""
 
 
-def test_the_older_one_points_to_the_newer_when_it_is_set_aside():
-    actor = make_actor()
+def test_the_older_one_points_to_the_newer_when_it_is_set_aside(actor):
     old, new = store(actor, TUESDAY).fact, store(actor, THURSDAY).fact
 
     assert deprecate_fact(actor, fact_id=old.pk, reason="It is Thursday now.").superseded_by == new
 
 
-def test_a_correction_and_a_restored_fact_are_compared_too():
-    actor = make_actor()
+def test_a_correction_and_a_restored_fact_are_compared_too(actor):
     kept, other = store(actor, TUESDAY).fact, store(actor, "The shop closes at six.").fact
 
     corrected = correct_fact(actor, fact_id=other.pk, fact=THURSDAY)
@@ -209,8 +199,7 @@ def test_a_correction_and_a_restored_fact_are_compared_too():
     assert Fact.objects.get(pk=kept.pk).contradicted_by == corrected
 
 
-def test_two_projects_may_have_it_each_their_way():
-    actor = make_actor()
+def test_two_projects_may_have_it_each_their_way(actor):
     store(actor, TUESDAY, project="pi")
 
     assert not any(one.contradicts for one in store(actor, THURSDAY, project="rho").similar)
@@ -305,8 +294,7 @@ def test_what_company_knowledge_tells_everybody_is_stored_and_named():
     assert relations(stored) == {entry.handle: "same"}
 
 
-def test_a_fact_that_was_set_aside_brings_its_reason_back():
-    actor = make_actor()
+def test_a_fact_that_was_set_aside_brings_its_reason_back(actor):
     old = store(actor, TUESDAY).fact
     deprecate_fact(actor, fact_id=old.pk, reason="Only until the move to the new cluster.")
 
@@ -318,8 +306,7 @@ def test_a_fact_that_was_set_aside_brings_its_reason_back():
     assert "May contradict" in reply.markdown()
 
 
-def test_a_corrected_fact_that_comes_back_is_answered_with_what_replaced_it():
-    actor = make_actor()
+def test_a_corrected_fact_that_comes_back_is_answered_with_what_replaced_it(actor):
     old = store(actor, TUESDAY).fact
     new = correct_fact(actor, fact_id=old.pk, fact=THURSDAY)
 
@@ -329,8 +316,7 @@ def test_a_corrected_fact_that_comes_back_is_answered_with_what_replaced_it():
     assert relations(again) == {f"F{new.number}": "contradicts"}
 
 
-def test_what_was_set_aside_already_is_not_superseded_again():
-    actor = make_actor()
+def test_what_was_set_aside_already_is_not_superseded_again(actor):
     old = store(actor, TUESDAY).fact
     deprecate_fact(actor, fact_id=old.pk, reason="No.")
 
@@ -338,8 +324,7 @@ def test_what_was_set_aside_already_is_not_superseded_again():
         store(actor, THURSDAY, supersedes=[old.pk])
 
 
-def test_what_was_said_to_hold_beside_it_is_not_labelled_when_the_vectors_are_made():
-    actor = make_actor()
+def test_what_was_said_to_hold_beside_it_is_not_labelled_when_the_vectors_are_made(actor):
     old = store(actor, TUESDAY).fact
     store(actor, THURSDAY, despite=[old.pk])
     store(actor, "The shop deploys on Friday.")
@@ -349,8 +334,7 @@ def test_what_was_said_to_hold_beside_it_is_not_labelled_when_the_vectors_are_ma
     assert Fact.objects.filter(contradicted_by=None).count() == 1
 
 
-def test_a_worker_labels_what_it_finds():
-    actor = make_actor()
+def test_a_worker_labels_what_it_finds(actor):
     old, new = store(actor, "Every report is public.").fact, store(actor, "Every report is public except payroll.")
     assert new.similar == []
 

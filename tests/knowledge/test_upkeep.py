@@ -38,8 +38,7 @@ def test_members_of_a_team_are_not_told_how_much_others_store(settings):
     assert get_stats(make_actor(admin=True)).database_bytes > 0
 
 
-def test_the_health_check_finds_what_needs_a_look():
-    actor = make_actor()
+def test_the_health_check_finds_what_needs_a_look(actor):
     stale = store_fact(actor, category="decision", fact="Old.").fact
     Fact.objects.filter(pk=stale.pk).update(updated_at=timezone.now() - timedelta(days=31))
     doubtful = store_fact(actor, category="decision", fact="Maybe.", confidence=0.3).fact

@@ -55,8 +55,7 @@ def say(actor, name, **arguments):
     return perform(CATALOGUE[name], actor, arguments, transport="mcp").markdown()
 
 
-def test_a_fact_whose_last_day_has_passed_is_not_told_at_a_start():
-    actor = make_actor()
+def test_a_fact_whose_last_day_has_passed_is_not_told_at_a_start(actor):
     store(actor, HEROKU, valid_until=day(5))
     store(actor, FLY)
 
@@ -66,8 +65,7 @@ def test_a_fact_whose_last_day_has_passed_is_not_told_at_a_start():
     assert FLY in told
 
 
-def test_a_recall_and_a_list_say_that_a_fact_is_past_and_put_what_holds_first():
-    actor = make_actor()
+def test_a_recall_and_a_list_say_that_a_fact_is_past_and_put_what_holds_first(actor):
     store(actor, FLY)
     store(actor, HEROKU, valid_until=day(5))
     embed_pending()
@@ -80,8 +78,7 @@ def test_a_recall_and_a_list_say_that_a_fact_is_past_and_put_what_holds_first():
     assert f"held until {LAST_YEAR}-05-01" in say(actor, "memory_list_facts")
 
 
-def test_a_start_says_until_when_something_holds():
-    actor = make_actor()
+def test_a_start_says_until_when_something_holds(actor):
     end = timezone.now() + timedelta(days=30)
     store(actor, FLY, valid_until=end)
 
@@ -90,8 +87,7 @@ def test_a_start_says_until_when_something_holds():
     assert f"until {timezone.localtime(end):%Y-%m-%d}" in line
 
 
-def test_what_held_then_is_found_although_it_was_replaced_since():
-    actor = make_actor()
+def test_what_held_then_is_found_although_it_was_replaced_since(actor):
     moved(actor)
 
     for search in (recall, semantic_search):
@@ -102,8 +98,7 @@ def test_what_held_then_is_found_although_it_was_replaced_since():
         assert then.items[0].validity == f"held until {LAST_YEAR}-05-01, then F2"
 
 
-def test_the_list_tells_what_held_then_and_says_so():
-    actor = make_actor()
+def test_the_list_tells_what_held_then_and_says_so(actor):
     moved(actor)
 
     assert texts(list_facts(actor)) == [FLY]
@@ -113,8 +108,7 @@ def test_the_list_tells_what_held_then_and_says_so():
     assert f"_What held on {LAST_YEAR}-03-15" in say(actor, "memory_list_facts", as_of=f"{LAST_YEAR}-03-15")
 
 
-def test_a_question_about_then_gets_what_held_then():
-    actor = make_actor()
+def test_a_question_about_then_gets_what_held_then(actor):
     moved(actor)
     store(actor, "Our migration took place.", valid_from=day(5))
     embed_pending()
@@ -123,8 +117,7 @@ def test_a_question_about_then_gets_what_held_then():
         assert texts(recall(actor, query=f"Where was the shop hosted {when}?"))[0] == HEROKU, when
 
 
-def test_a_question_about_now_gets_what_holds_although_it_says_before():
-    actor = make_actor()
+def test_a_question_about_now_gets_what_holds_although_it_says_before(actor):
     moved(actor)
     store(actor, "Our migration took place.", valid_from=day(5))
     embed_pending()
@@ -134,8 +127,7 @@ def test_a_question_about_now_gets_what_holds_although_it_says_before():
     assert HEROKU not in found
 
 
-def test_facts_that_never_held_together_do_not_contradict_each_other():
-    actor = make_actor()
+def test_facts_that_never_held_together_do_not_contradict_each_other(actor):
     store(actor, HEROKU, valid_until=day(5))
 
     now = store_fact(actor, category="decision", fact=FLY)
@@ -144,15 +136,13 @@ def test_facts_that_never_held_together_do_not_contradict_each_other():
     assert now.fact.pk not in [one.id for one in late.similar if one.contradicts]
 
 
-def test_facts_that_hold_together_still_do():
-    actor = make_actor()
+def test_facts_that_hold_together_still_do(actor):
     store(actor, HEROKU, valid_from=day(1))
 
     assert store_fact(actor, category="decision", fact=FLY, valid_from=day(5)).similar[0].contradicts
 
 
-def test_what_is_to_replace_a_fact_later_lets_it_hold_until_then():
-    actor = make_actor()
+def test_what_is_to_replace_a_fact_later_lets_it_hold_until_then(actor):
     start = timezone.now() + timedelta(days=30)
     old = store(actor, HEROKU)
     store(actor, FLY, valid_from=start, supersedes=[old.number])
@@ -164,8 +154,7 @@ def test_what_is_to_replace_a_fact_later_lets_it_hold_until_then():
     assert any(FLY in line and f"from {shown}" in line for line in lines)
 
 
-def test_what_was_set_aside_as_wrong_never_held():
-    actor = make_actor()
+def test_what_was_set_aside_as_wrong_never_held(actor):
     wrong = store(actor, HEROKU, at=day(1))
     deprecate_fact(actor, fact_id=wrong.number, reason="A misunderstanding.")
 
@@ -174,8 +163,7 @@ def test_what_was_set_aside_as_wrong_never_held():
     assert not Passage.objects.filter(kind="fact", source_id=str(wrong.pk)).exists()
 
 
-def test_a_correction_takes_the_days_along_or_gets_new_ones():
-    actor = make_actor()
+def test_a_correction_takes_the_days_along_or_gets_new_ones(actor):
     fact = store(actor, HEROKU, valid_from=day(1))
 
     same = correct_fact(actor, fact_id=fact.number, fact=HEROKU, valid_until=day(5))
@@ -187,8 +175,7 @@ def test_a_correction_takes_the_days_along_or_gets_new_ones():
         correct_fact(actor, fact_id=other.number, fact=HEROKU, valid_until=day(1))
 
 
-def test_what_is_past_and_is_said_again_holds_anew_beside_its_past():
-    actor = make_actor()
+def test_what_is_past_and_is_said_again_holds_anew_beside_its_past(actor):
     old = store(actor, HEROKU, at=day(1), valid_until=day(5))
 
     again = store_fact(actor, category="decision", fact=HEROKU)
@@ -198,8 +185,7 @@ def test_what_is_past_and_is_said_again_holds_anew_beside_its_past():
     assert [one.pk for one in list_facts(actor, as_of=f"{LAST_YEAR}-03-15").items] == [old.pk]
 
 
-def test_erasing_takes_what_was_replaced_out_of_every_search_as_well():
-    actor = make_actor()
+def test_erasing_takes_what_was_replaced_out_of_every_search_as_well(actor):
     old, new = moved(actor)
 
     erase_fact(actor, fact_id=new.number)
@@ -227,16 +213,13 @@ def test_a_time_that_nobody_knows_is_refused_with_what_to_send(as_of):
         list_facts(make_actor(), as_of=as_of)
 
 
-def test_agents_may_name_days_in_words():
-    actor = make_actor()
-
+def test_agents_may_name_days_in_words(actor):
     say(actor, "memory_store_fact", category="decision", fact=HEROKU, until="yesterday")
 
     assert Fact.objects.of(actor.user).get().is_past
 
 
-def test_what_an_older_version_took_out_of_the_index_comes_back():
-    actor = make_actor()
+def test_what_an_older_version_took_out_of_the_index_comes_back(actor):
     old, _ = moved(actor)
     Passage.objects.filter(source_id=str(old.pk)).delete()
 
@@ -246,8 +229,7 @@ def test_what_an_older_version_took_out_of_the_index_comes_back():
     assert texts(recall(actor, query="Where is the shop hosted?")) == [FLY]
 
 
-def test_what_is_past_is_no_contradiction_to_settle_any_more():
-    actor = make_actor()
+def test_what_is_past_is_no_contradiction_to_settle_any_more(actor):
     store(actor, HEROKU)
     newer = store(actor, FLY)
     assert [one.concern for one in carry_out(tidy, actor, {}).suggestions] == ["contradiction"]

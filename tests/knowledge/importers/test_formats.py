@@ -78,9 +78,7 @@ def test_each_format_is_known_by_its_files_and_importing_twice_adds_nothing(tmp_
     assert sum(second.unchanged.values()) == sum(first.added.values()) + sum(first.unchanged.values())
 
 
-def test_memories_of_mem0_become_facts_with_their_dates_and_relations(tmp_path):
-    actor = make_actor()
-
+def test_memories_of_mem0_become_facts_with_their_dates_and_relations(tmp_path, actor):
     bring_in(actor, sources.write_json(tmp_path / "export.json", sources.MEM0["results"]))
     bring_in(actor, sources.write_json(tmp_path / "all.json", sources.MEM0))
 
@@ -90,8 +88,7 @@ def test_memories_of_mem0_become_facts_with_their_dates_and_relations(tmp_path):
     assert (seat.category, Fact.objects.get(fact="Works as a nurse").category) == ("preference", "identity")
 
 
-def test_a_graph_of_the_memory_server_becomes_a_fact_for_each_observation_and_relation(tmp_path):
-    actor = make_actor()
+def test_a_graph_of_the_memory_server_becomes_a_fact_for_each_observation_and_relation(tmp_path, actor):
     (tmp_path / "memory.json").write_text(sources.MEMORY_SERVER)
 
     bring_in(actor, tmp_path / "memory.json")
@@ -120,8 +117,7 @@ def test_a_note_of_basic_memory_stays_whole_and_its_observations_become_facts(tm
     }
 
 
-def test_rules_of_instruction_files_become_facts_of_their_folder(tmp_path):
-    actor = make_actor()
+def test_rules_of_instruction_files_become_facts_of_their_folder(tmp_path, actor):
     sources.write_json(tmp_path / "depot" / "x.json", {})
     (tmp_path / "depot" / "CLAUDE.md").write_text(sources.CLAUDE_MD)
     (tmp_path / "depot" / "topics.md").write_text("# Topics\n\nAll of them.\n")
@@ -133,9 +129,7 @@ def test_rules_of_instruction_files_become_facts_of_their_folder(tmp_path):
     assert Note.objects.get(user=actor.user).key == "topics"
 
 
-def test_of_a_chat_the_ends_are_kept_and_what_was_saved_as_memory(tmp_path):
-    actor = make_actor()
-
+def test_of_a_chat_the_ends_are_kept_and_what_was_saved_as_memory(tmp_path, actor):
     bring_in(actor, _write_all(tmp_path)["chatgpt"])
 
     packing = Session.objects.get(one_liner="Packing for Lisbon")
@@ -159,8 +153,7 @@ def test_a_chat_that_went_on_keeps_its_session_and_gains_what_is_new(tmp_path):
     assert [chunk.content for chunk in Session.objects.get().chunks.order_by("seq")][-1] == "Agreed."
 
 
-def test_the_archive_of_claude_brings_conversations_memories_and_projects(tmp_path):
-    actor = make_actor()
+def test_the_archive_of_claude_brings_conversations_memories_and_projects(tmp_path, actor):
     with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name, document in sources.CLAUDE.items():
             archive.writestr(name, json.dumps(document))
@@ -180,8 +173,7 @@ def test_the_archive_of_claude_brings_conversations_memories_and_projects(tmp_pa
     }
 
 
-def test_an_older_bigmind_moves_in_whole_and_its_database_is_its_export(tmp_path):
-    actor = make_actor()
+def test_an_older_bigmind_moves_in_whole_and_its_database_is_its_export(tmp_path, actor):
     export = sources.write_json(tmp_path / "export.json", sources.older_export())
     database = sources.write_database(tmp_path / "memory.db")
 
@@ -253,8 +245,7 @@ def test_a_secret_is_refused_where_the_policy_says_so_and_the_rest_comes_in(tmp_
 
 
 @pytest.mark.parametrize("many", [300, pytest.param(10_000, marks=pytest.mark.torture)])
-def test_one_bad_row_among_many_is_named_with_its_place(tmp_path, many):
-    actor = make_actor()
+def test_one_bad_row_among_many_is_named_with_its_place(tmp_path, many, actor):
     rows = [{"memory": f"Knows number {number}."} for number in range(many)]
     rows[200] = {"memory": "Half a \ud83d character."}
     path = sources.write_json(tmp_path / "export.json", rows)

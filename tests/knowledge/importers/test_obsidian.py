@@ -129,8 +129,7 @@ def test_a_file_whose_new_name_reads_the_same_keeps_the_name_of_its_note(tmp_pat
     assert (note.key, note.provenance["place"]) == ("Two spaces", "Two spaces.md")
 
 
-def test_a_long_note_is_divided(tmp_path):
-    actor = make_actor()
+def test_a_long_note_is_divided(tmp_path, actor):
     text = "".join(f"Line {number} of a long note.\n" for number in range(9_000))
     vault = _vault(tmp_path / "Brain", {"Long.md": text})
     _bring(actor, vault)
@@ -144,8 +143,7 @@ def test_a_long_note_is_divided(tmp_path):
     assert "".join(Note.objects.order_by("pk").values_list("content", flat=True)) == text[:70_000]
 
 
-def test_two_vaults_with_one_name_in_them_stay_apart(tmp_path):
-    actor = make_actor()
+def test_two_vaults_with_one_name_in_them_stay_apart(tmp_path, actor):
     make_note(actor, "Mine.", domain="Work", key="Deploys")
     _bring(actor, _vault(tmp_path / "A"))
     _bring(actor, _vault(tmp_path / "B", {"Work/Deploys.md": "Of B."}))
@@ -157,8 +155,7 @@ def test_two_vaults_with_one_name_in_them_stay_apart(tmp_path):
     assert len(contents) == 3
 
 
-def test_an_import_of_a_vault_is_taken_back_in_one_step(tmp_path):
-    actor = make_actor()
+def test_an_import_of_a_vault_is_taken_back_in_one_step(tmp_path, actor):
     make_note(actor, "Mine.", domain="own", key="note")
     report = _bring(actor, _vault(tmp_path / "Brain"))
 

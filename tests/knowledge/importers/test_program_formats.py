@@ -354,8 +354,7 @@ def test_what_was_said_of_sources_is_believed_as_far_as_the_signature_goes(setti
 
 
 @pytest.mark.django_db
-def test_what_was_set_aside_stays_and_an_unknown_program_is_refused():
-    actor = make_actor()
+def test_what_was_set_aside_stays_and_an_unknown_program_is_refused(actor):
     deprecate_fact(actor, fact_id=make_fact(actor, "Lives in Rome.").pk, reason="Moved.")
 
     assert b"Rome" not in b"".join(files_for(actor, "mem0").values())
@@ -463,8 +462,7 @@ def test_the_command_never_writes_over_what_was_edited_there(tmp_path: Path):
 @pytest.mark.parametrize(
     "row", [{"memory": "x", "n": float("nan")}, {"memory": "x", "a\0": 1}, {"memory": "x", "note": "y" * 20_000}]
 )
-def test_what_cannot_be_kept_of_a_row_refuses_that_row_alone(row):
-    actor = make_actor()
+def test_what_cannot_be_kept_of_a_row_refuses_that_row_alone(row, actor):
     files = {"mem0.json": json.dumps([row, {"memory": "Likes tea."}]).encode()}
 
     report = import_bundle(actor, _bundle("hostile", files))

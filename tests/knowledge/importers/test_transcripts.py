@@ -33,9 +33,7 @@ def _bring_in(actor, client, folder, *, name="auto", dry_run=False):
     return import_bundle(actor, bundle_of(CLIENTS[client](folder)), name=name, dry_run=dry_run)
 
 
-def test_a_conversation_becomes_a_session_with_its_dates_project_and_exchanges(tmp_path, client):
-    actor = make_actor()
-
+def test_a_conversation_becomes_a_session_with_its_dates_project_and_exchanges(tmp_path, client, actor):
     report = _bring_in(actor, client, tmp_path)
 
     session = Session.objects.get(user=actor.user)
@@ -54,9 +52,7 @@ def test_a_conversation_becomes_a_session_with_its_dates_project_and_exchanges(t
     ]
 
 
-def test_of_what_tools_printed_only_an_error_and_its_fix_is_kept(tmp_path, client):
-    actor = make_actor()
-
+def test_of_what_tools_printed_only_an_error_and_its_fix_is_kept(tmp_path, client, actor):
     _bring_in(actor, client, tmp_path)
 
     fix = Chunk.objects.get(flag_reason__startswith="An error")
@@ -75,8 +71,7 @@ def test_what_was_marked_private_does_not_come_in(tmp_path, client):
     assert not Chunk.objects.filter(content__contains="sister").exists()
 
 
-def test_the_error_is_known_when_its_owner_meets_it_again_and_to_nobody_else(tmp_path, client):
-    actor = make_actor()
+def test_the_error_is_known_when_its_owner_meets_it_again_and_to_nobody_else(tmp_path, client, actor):
     _bring_in(actor, client, tmp_path)
 
     known = lesson_for(actor, error="ModuleNotFoundError: No module named 'freight_rates'")
@@ -86,9 +81,7 @@ def test_the_error_is_known_when_its_owner_meets_it_again_and_to_nobody_else(tmp
     assert others.own == []
 
 
-def test_twice_is_once_a_rehearsal_stores_nothing_and_one_step_takes_it_back(tmp_path, client):
-    actor = make_actor()
-
+def test_twice_is_once_a_rehearsal_stores_nothing_and_one_step_takes_it_back(tmp_path, client, actor):
     rehearsed = _bring_in(actor, client, tmp_path, dry_run=True)
     stored_by_rehearsal = Session.objects.count()
     first = _bring_in(actor, client, tmp_path, name=client)
@@ -101,8 +94,7 @@ def test_twice_is_once_a_rehearsal_stores_nothing_and_one_step_takes_it_back(tmp
     assert Session.objects.count() == Chunk.objects.count() == 0
 
 
-def test_a_conversation_that_went_on_gains_what_is_new(tmp_path):
-    actor = make_actor()
+def test_a_conversation_that_went_on_gains_what_is_new(tmp_path, actor):
     _bring_in(actor, "codex", tmp_path)
     (record,) = tmp_path.rglob("*thread-1.jsonl")
     more = {"type": "item_completed", "item": {"type": "UserMessage", "content": [{"type": "text", "text": "Thanks."}]}}
@@ -149,8 +141,7 @@ def _spoil(line, path, wrong):
     return {**line, key: _spoil(line[key], rest, wrong) if rest else wrong}
 
 
-def test_records_are_found_where_their_program_keeps_them(tmp_path, client, monkeypatch, capsys, settings):
-    actor = make_actor()
+def test_records_are_found_where_their_program_keeps_them(tmp_path, client, monkeypatch, capsys, settings, actor):
     homes = {"claude-code": ".claude/projects", "codex": ".codex/sessions", "gemini-cli": ".gemini/tmp"}
     CLIENTS[client](tmp_path / homes[client])
     monkeypatch.setenv("HOME", str(tmp_path))
