@@ -72,20 +72,27 @@ def fact_parts(
     *,
     cited: Collection[str],
     profile: Profile,
+    company: Collection[str],
 ) -> dict[str, ContextPart]:
     """Return the facts by class: those that always apply have their own parts, so that work cannot displace them.
 
-    What the profile says in the same words is left out, unless there is nothing else.
+    What the profile or company knowledge says in the same words is left out, unless there is nothing else.
 
     Args:
         cited: The ids of facts that sessions said they used.
+        company: The texts of the company entries beside them.
     """
     against = _find_pairs(facts)
     profile_lines = {
         normalise(line.lstrip("-* ")) for line in (*profile.pinned_facts, *profile.preferences.splitlines())
     }
     of_part: dict[str, list[ContextFact]] = {name: [] for name in FACT_PARTS}
-    for fact in (profile_lines and [fact for fact in facts if normalise(fact.start) not in profile_lines]) or facts:
+    said_once = [
+        fact
+        for fact in facts
+        if fact.start not in company and not (profile_lines and normalise(fact.start) in profile_lines)
+    ]
+    for fact in said_once or facts:
         applies = fact.category in STANDING and fact.project in {"", ranking.project}
         of_part[_class_of(fact) if applies else WORK].append(fact)
     return {

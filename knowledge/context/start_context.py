@@ -222,10 +222,11 @@ def build_context(actor: Actor, known: "Known", *, project: str, topics: Sequenc
     company, context.known["company"] = company_parts(
         actor, project, topics, relevant=known.entries, decisions=known.decisions
     )
+    approved = {line.text for line in company["company"].rows}
     context.parts = (
         company
         | profile_parts(known.profile)
-        | fact_parts(known.facts, ranking, cited=known.cited, profile=known.profile)
+        | fact_parts(known.facts, ranking, cited=known.cited, profile=known.profile, company=approved)
         | {
             "hypotheses": _hypotheses(actor, project, known=known.counts["hypotheses"]),
             "sessions": _session_part(known.sessions, project),

@@ -17,6 +17,7 @@ from knowledge.context.sessions import end_session, start_session
 from knowledge.context.start_context import get_context
 from knowledge.memory.facts import store_fact
 from knowledge.models import Fact, Session
+from tests.curation.factories import approved_entry
 from tests.factories import make_actor
 
 pytestmark = pytest.mark.django_db
@@ -40,6 +41,17 @@ def test_an_empty_memory_says_what_to_do():
 
     assert context.startswith("## 🧠 BigMind Context — loaded ")
     assert "memory_store_fact" in context
+
+
+def test_a_fact_that_became_company_knowledge_is_told_once(actor):
+    for text in ("Refunds need two approvals.", "Invoices are sent on Mondays."):
+        store_fact(actor, category="constraint", fact=text)
+    approved_entry(actor, content="Refunds need two approvals.")
+
+    context = get_context(actor)
+
+    assert context.markdown.count("Refunds need two approvals.") == 1
+    assert [line.text for line in context.facts] == ["Invoices are sent on Mondays."]
 
 
 def test_the_layout_is_the_one_agents_know(actor):
