@@ -1,19 +1,26 @@
 """Forms whose rules are those of the operations: they show beside each field what was refused."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 from django import forms
 from django.forms.utils import pretty_name
 from django.http import HttpRequest, QueryDict
+from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import get_language
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _
+from bigmind.web.form_rendering import form_field
 from bigmind.web.words import choices_in_words, lazy_word
 
 Outcome = TypeVar("Outcome")
+
+UNSENT_KEPT = 500
 
 
 def form_data(request: HttpRequest) -> QueryDict | None:
@@ -38,6 +45,33 @@ class LabelledForm(forms.Form):
                 field.label = lazy_word(pretty_name(name))
         super().__init__(*args, **kwargs)
         self.label_suffix = ""
+
+    @property
+    def html(self) -> SafeString:
+        """All fields that are seen."""
+        return mark_safe("".join(map(form_field, self.visible_fields())))  # noqa: S308 - each part has been escaped
+
+
+@dataclass(frozen=True)
+class UnsentForm:
+    """A form as it is first shown: rendered once for each language and for what stands in it, and kept."""
+
+    kind: type[LabelledForm]
+    auto_id: str
+    initial: tuple[tuple[str, str], ...] = ()
+
+    errors: ClassVar[tuple[str, ...]] = ()
+    hidden_fields: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def html(self) -> SafeString:
+        """All fields that are seen."""
+        return _render_unsent(self, get_language())
+
+
+@lru_cache(maxsize=UNSENT_KEPT)
+def _render_unsent(form: UnsentForm, _language: str | None) -> SafeString:
+    return form.kind(initial=dict(form.initial), auto_id=form.auto_id).html
 
 
 class RefusableForm(LabelledForm):

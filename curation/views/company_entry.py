@@ -11,7 +11,7 @@ from accounts.authentication import actor_of
 from bigmind.core.operations import carry_out
 from bigmind.core.translation import _
 from bigmind.database.rls import rls_bypass
-from bigmind.web.forms import OperationForm
+from bigmind.web.forms import OperationForm, UnsentForm
 from bigmind.web.pages import own_page, tell
 from bigmind.web.words import choices_in_words
 from curation.decisions.company_trigger_levels import set_trigger_level
@@ -115,8 +115,8 @@ def _page(
         "me": actor.user,
         "grounds": grounds_of(actor, shown),
         "verdict": Feedback.objects.filter(user=actor.user, kind=Kind.COMPANY, source_id=str(pk)).first(),
-        "comment": comment or Saying(auto_id="comment-%s"),
-        "feedback": feedback or Reporting(auto_id="feedback-%s"),
+        "comment": comment or UnsentForm(Saying, "comment-%s"),
+        "feedback": feedback or UnsentForm(Reporting, "feedback-%s"),
         "refused": assign or comment or feedback,
         "counts": counts_of(actor, Kind.COMPANY, pk) if shown.is_approved else None,
         **(_for_curators(shown, assign) if may_decide(actor) and not shown.is_copy else {}),
@@ -140,6 +140,6 @@ def _for_curators(shown: CompanyEntry, assign: Assigning | None) -> dict[str, An
         voices = list(complaints[:COMPLAINTS_SHOWN])
     return {
         "decides": True,
-        "assign": assign or Assigning(initial={"owner": owner}, auto_id="assign-%s"),
+        "assign": assign or UnsentForm(Assigning, "assign-%s", (("owner", owner),)),
         "briefing": {"complaints": voices},
     }

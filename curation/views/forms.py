@@ -8,7 +8,7 @@ from django.utils.translation import gettext_noop
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.translation import _, gettext_lazy
-from bigmind.web.forms import Names, OperationForm, TextField, choice
+from bigmind.web.forms import Names, OperationForm, TextField, UnsentForm, choice
 from knowledge.models import CompanyCategory, CompanyEntry
 from knowledge.views.pages import anchors_field, project_field
 from knowledge.views.triggers import triggers_field
@@ -197,6 +197,11 @@ def decision_form(
 ) -> DecisionForm:
     """Return the form of a decision, as sent or as first shown. `key` makes ids unique when a page has it twice."""
     return FORMS.get(action, Plain)(sent, initial=initial, auto_id=f"{action}{key}-%s")
+
+
+def unsent_form(action: str, *, key: object = "", **initial: str) -> UnsentForm:
+    """Return the form of a decision as it is first shown."""
+    return UnsentForm(FORMS[action], f"{action}{key}-%s", tuple(initial.items()))
 
 
 def initial_of(form: type[OperationForm], entry: CompanyEntry) -> dict[str, Any]:

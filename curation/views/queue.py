@@ -19,6 +19,7 @@ from bigmind.core.errors import Forbidden
 from bigmind.core.translation import _
 from bigmind.database.pagination import Page
 from bigmind.text.token_counts import count_tokens
+from bigmind.web.forms import UnsentForm
 from bigmind.web.pages import offset_in, own_page, read_number
 from curation.argument_types import CONTENT_TOKENS
 from curation.decisions.neighbours import Neighbour
@@ -31,7 +32,7 @@ from curation.proposals.queue import QueueItem, read_page
 from knowledge.models import CompanyEntry
 
 from .entry_story import changes_since, steps_since, tell_decisions
-from .forms import Commenting, DecisionForm, Editing, decision_form, initial_of
+from .forms import Commenting, DecisionForm, Editing, decision_form, initial_of, unsent_form
 from .notices import KEYS_COOKIE
 from .queue_queries import (
     ROWS,
@@ -64,7 +65,7 @@ class Near:
     """A neighbour of the open entry, with the form that merges the open entry into it."""
 
     neighbour: Neighbour
-    form: DecisionForm | None = None
+    form: DecisionForm | UnsentForm | None = None
 
     @property
     def is_alike(self) -> bool:
@@ -224,7 +225,7 @@ def _beside(
         "together": any(item.entry.pk == entry.pk and item.relations for item in place.page.items),
         "previous": address_of(place.previous.pk, request) if place.previous else "",
         "next": address_of(place.next.pk, request) if place.next else "",
-        "comment": comment or Commenting(auto_id="comment-%s"),
+        "comment": comment or UnsentForm(Commenting, "comment-%s"),
     }
 
 
@@ -251,10 +252,11 @@ def _initial(entry: CompanyEntry, action: str, again: Review | None) -> dict[str
 
 def _forms(
     entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None, again: Review | None
-) -> dict[str, DecisionForm]:
-    forms = {
-        action: decision_form(action, initial=_initial(entry, action, again)) for action in offered if action != "merge"
-    }
+) -> dict[str, DecisionForm | UnsentForm]:
+    forms: dict[str, DecisionForm | UnsentForm] = {}
+    for action in offered:
+        initial = _initial(entry, action, again)
+        forms[action] = decision_form(action, initial=initial) if initial else unsent_form(action)
     # A refused form stays on the page as it was typed, even if its action is no longer offered.
     return {**forms, attempt.action: attempt.form} if attempt and attempt.action != "merge" else forms
 
@@ -273,7 +275,7 @@ def _near(near: Neighbour, attempt: Attempt | None) -> Near:
     number = near.entry.pk
     if attempt and attempt.into == str(number):
         return Near(near, attempt.form)
-    return Near(near, decision_form("merge", initial={"content": near.entry.content}, key=number))
+    return Near(near, unsent_form("merge", key=number, content=near.entry.content))
 
 
 def _obstacle(actor: Actor, entry: CompanyEntry) -> str:

@@ -3,9 +3,11 @@
 import pytest
 from django import forms
 from django.forms.renderers import DjangoTemplates
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, override
 
 from bigmind.web.form_rendering import FormRenderer
+from bigmind.web.forms import UnsentForm
+from curation.views.forms import Merging
 
 HARMFUL = """<b>&"'</b>"""
 CHOICES = [("", gettext_lazy("Any")), ("a", HARMFUL), (HARMFUL, "B"), ("Group", [("c", "C"), ("d", "D")])]
@@ -39,3 +41,13 @@ def test_a_field_looks_as_django_writes_it(name: str, value: str, is_sent: bool)
 def _squeeze(html: str) -> str:
     """Without the line breaks between elements."""
     return " ".join(html.split()).replace("> <", "><")
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("content", ["", HARMFUL])
+def test_a_form_that_was_not_sent_reads_as_the_form_itself(language: str, content: str) -> None:
+    with override(language):
+        assert (
+            UnsentForm(Merging, "m-%s", (("content", content),)).html
+            == Merging(initial={"content": content}, auto_id="m-%s").html
+        )

@@ -26,7 +26,7 @@ from accounts.models import User
 from accounts.people.invitations import invite
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
 from bigmind.privacy.injections import SIGNS
-from bigmind.web import constants
+from bigmind.web import constants, forms
 from curation.decisions.overlaps import compare_proposals
 from curation.models import Notice, Overlap
 from curation.proposals.proposals import promote_to_global
@@ -147,6 +147,7 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_tags, "_unused_filters", {})
     monkeypatch.setattr(queue_tags, "_render_row", queue_tags._render_row.__wrapped__)
     monkeypatch.setattr(constants, "_kept", {})
+    monkeypatch.setattr(forms, "_render_unsent", forms._render_unsent.__wrapped__)
 
     def bracket(said: str) -> str:
         marked = f"⟦{said}⟧"
