@@ -5,6 +5,7 @@ In this order: scope and toolset of the key, validation, rate limit, idempotency
 
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
@@ -14,10 +15,10 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, InternalError, connection
 from django.template.loader import render_to_string
+from django.utils import timezone
 from pydantic import BaseModel
 
 from accounts.actor import Actor, acts
-from accounts.people.locale import in_zone_of
 from accounts.services.calls import record_call
 from accounts.services.idempotency import once
 from accounts.services.rate_limits import count_against_limit, limit_of
@@ -35,7 +36,7 @@ from bigmind.observability.logging import current_request_id, tell_once
 from bigmind.observability.outages import outage_behind
 from bigmind.operations import operation_to_perform
 from bigmind.privacy.screening.policy import collect_notices
-from bigmind.reply_parts import parse_part_number, part_of
+from bigmind.reply_parts import SHORT_BYTES, parse_part_number, part_of
 from bigmind.text.token_counts import count_tokens
 from knowledge.capture.policies import require_agents_may_write
 from knowledge.conversation.project_names import spell_project
@@ -91,6 +92,8 @@ class Outcome:
 
 def _in_parts(operation: Operation, text: str, number: int) -> str:
     """Return one part of a reply, with the call that continues it. Clients cut whole long replies at any place."""
+    if number == 1 and len(text.encode()) <= SHORT_BYTES:
+        return text
     part = part_of(text, number)
     if part is None:
         return f"This reply has no part {number}. Call `{operation.name}` with a smaller part.\n"
@@ -124,14 +127,18 @@ def perform(
     Raises:
         BigMindError: the actor lacks permission, the arguments are wrong, or the operation refuses.
     """
-    if transport != "rest":
+    if operation.performs_others and transport != "rest":
         # REST has a route for each operation, with the method and the conditions that belong to it.
         operation, arguments = operation_to_perform(operation, arguments)
     started, outcome, seconds, tokens, change = perf_counter(), "error", 0.0, None, None
     traced_as = span(operation.name, transport=transport, request_id=current_request_id())
-    with traced_as as traced, in_zone_of(actor.user):
+    # “Yesterday” is a day of the person's.
+    with traced_as as traced, timezone.override(actor.user.zone):
         try:
-            with collect_notices() as notices, rls_scope(actor.user.pk):
+            # Of what is only read nothing is stored, so there is nothing to say of it.
+            noticed: AbstractContextManager[list[str]]
+            noticed = nullcontext([]) if operation.effect is Effect.READ else collect_notices()
+            with noticed as notices, rls_scope(actor.user.pk):
                 if transport != "rest":
                     arguments = _without_owner(actor, operation, arguments)
                 arguments, part = _without_part(operation, arguments) if transport == "mcp" else (arguments, None)

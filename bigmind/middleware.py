@@ -16,7 +16,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext_lazy as _
 
 from accounts.actor import Actor, acts
-from accounts.people.locale import COOKIE, language_of, note_browser, zone_of
+from accounts.people.locale import COOKIE, language_of, note_browser
 from accounts.services.private_rows import hide_private_rows
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
@@ -177,7 +177,7 @@ class ReaderMiddleware:
         language = language_of(person, browser=request.headers.get("Accept-Language", ""))
         if person:
             note_browser(person, request.COOKIES.get(COOKIE, ""))
-        zone = zone_of(person) if person else None
+        zone = person.zone if person else None
         with translation.override(language), timezone.override(zone):
             response = self.get_response(request)
         patch_vary_headers(response, ["Accept-Language"])

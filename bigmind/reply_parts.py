@@ -14,6 +14,8 @@ PART_TOKENS = REPLY_TOKENS - 100
 """What is left for the text beside the line that says how to go on."""
 PART_BYTES = 11_000
 """Of more than 12,000 bytes, notices included, Codex shows head and tail, if it does not know its model."""
+SHORT_BYTES = 5_000
+"""So many are one part, whatever they say: no script costs a token and a fifth for each byte."""
 LAST_PART = 10_000
 
 _FENCE = re.compile(r" {0,3}(`{3,})([^`\n]*)$")

@@ -97,7 +97,7 @@ class ApiKey(models.Model):
     @property
     def ends_at(self) -> datetime | None:
         """When it stops working, if that is known."""
-        return min((moment for moment in (self.expires_at, self.revoked_at) if moment), default=None)
+        return min(filter(None, (self.expires_at, self.revoked_at)), default=None)
 
     @property
     def ends_soon(self) -> bool:

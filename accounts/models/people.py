@@ -1,7 +1,9 @@
 """The people of an instance: users, what they say of themselves and share, their agents, and who is invited."""
 
 import uuid
+from functools import cache
 from typing import ClassVar
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.validators import UnicodeUsernameValidator
@@ -42,6 +44,12 @@ class UserManager(BaseUserManager["User"]):
     def get_by_natural_key(self, username: str | None) -> "User":
         """Find a user for signing in, whatever the case of the letters."""
         return self.get(username__iexact=username)
+
+
+@cache
+def list_zones() -> frozenset[str]:
+    """Return the names of all time zones. It is read from disk once."""
+    return frozenset(available_timezones())
 
 
 class User(AbstractBaseUser):
@@ -99,6 +107,14 @@ class User(AbstractBaseUser):
         """Name the person so that nobody else can be meant: “Ada Lovelace (ada)”; agents and curators read this."""
         is_same = self.display_name.casefold() in ("", self.username.casefold())
         return str(self) if is_same else f"{self.display_name} ({self.username})"
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone in which the person reads times: on pages, in mails and through agents."""
+        for name in (self.time_zone, self.browser_zone):
+            if name in list_zones():
+                return ZoneInfo(name)
+        return ZoneInfo(timezone.get_default_timezone_name())
 
     def ids_of(self, number: int) -> tuple[int, ...]:
         """Return the ids that this user's row of a number can have: at most one of them is taken."""

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.cache import cache
 from django.utils import timezone
 
-from accounts.services.rate_windows import count_one
+from accounts.services.rate_limits import count_one
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.network.addresses import AddressRefused, fetch, network_of
 

@@ -1,17 +1,15 @@
 """The language and the time zone of a person: what they chose, else those of their browser or of the instance."""
 
-from functools import cache
 from typing import Annotated
-from zoneinfo import ZoneInfo, available_timezones
 
 from django.conf import settings
-from django.utils import timezone
 from django.utils.translation import get_supported_language_variant
 from django.utils.translation.trans_real import parse_accept_lang_header
 from pydantic import AfterValidator, Field
 
 from accounts.actor import Actor
 from accounts.models import User
+from accounts.models.people import list_zones
 from bigmind.database.read_only import is_read_only
 from bigmind.text.hygiene import echo
 
@@ -47,12 +45,6 @@ def language_of(user: User | None, *, browser: str = "") -> str:
     return settings.LANGUAGE_CODE
 
 
-@cache
-def list_zones() -> frozenset[str]:
-    """Return the names of all time zones. It is read from disk once."""
-    return frozenset(available_timezones())
-
-
 def _require_zone(name: str) -> str:
     if name and name not in list_zones():
         raise ValueError(f"is no time zone: {echo(name)}. Use a name such as Europe/Berlin")
@@ -64,17 +56,6 @@ TimeZone = Annotated[
     Field(max_length=64, description="Such as Europe/Berlin; empty: that of the last browser, else of the instance."),
     AfterValidator(_require_zone),
 ]
-
-
-def zone_of(user: User) -> ZoneInfo:
-    """Return the time zone in which a person reads times, on pages, in mails and through agents."""
-    named = next((name for name in (user.time_zone, user.browser_zone) if name in list_zones()), "")
-    return ZoneInfo(named or timezone.get_default_timezone_name())
-
-
-def in_zone_of(user: User) -> timezone.override:
-    """Read and say days and times inside this block as the person does: “yesterday” is a day of theirs."""
-    return timezone.override(zone_of(user))
 
 
 def note_browser(user: User, zone: str) -> None:

@@ -3,7 +3,7 @@
 from accounts.actor import Actor
 from bigmind.core.errors import TooMany
 
-from .rate_windows import count_one
+from .rate_limits import count_one
 
 TESTS_PER_MINUTE = 12
 

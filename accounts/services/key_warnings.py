@@ -8,7 +8,6 @@ from django.utils.formats import date_format
 from accounts.keys import KEYS_END_SOON
 from accounts.models import Alert, ApiKey
 from accounts.models.keys import EXPIRY_WARNING
-from accounts.people.locale import zone_of
 from bigmind.text.hygiene import echo
 
 # The nearer one comes first: after a long pause only that one is sent.
@@ -42,6 +41,6 @@ def _warning(key: ApiKey, now: datetime) -> Alert | None:
     kind, within = next((kind, within) for kind, within in _WARNINGS if left <= within)
     if key.expires_at - key.created_at <= within:
         return None
-    day = date_format(timezone.localtime(key.expires_at, zone_of(key.user)), "j F Y")
+    day = date_format(timezone.localtime(key.expires_at, key.user.zone), "j F Y")
     text = f"Your key {echo(key)} stops working on {day}. Rotate it on the page “Keys”: the old one works on meanwhile."
     return Alert(user=key.user, kind=kind, key=key, text=text[:300], created_at=now)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.keys import digest_of
 from accounts.models import ApiKey, AppToken, Invitation, SignInLink, SignInTry, User
-from accounts.services.rate_windows import KEPT_SECONDS, count_in, count_one, this_minute
+from accounts.services.rate_limits import KEPT_SECONDS, count_in, count_one, this_minute
 from bigmind.core.errors import Invalid, TooMany
 from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from bigmind.network.addresses import network_of

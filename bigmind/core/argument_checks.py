@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from bigmind.core.errors import Invalid
 from bigmind.core.limits import find_json_problem
 from bigmind.privacy.screening import drop_private_in, redact
-from bigmind.privacy.screening.policy import add_notice, arriving
+from bigmind.privacy.screening.policy import ARRIVING, add_notice
 
 # pydantic quotes the input in its errors, and tracebacks reach the log: the input may be a secret.
 _CONFIG = ConfigDict(extra="forbid", str_max_length=None, hide_input_in_errors=True)
@@ -43,8 +43,8 @@ def validate_arguments(call: Callable[..., Any], arguments: Mapping[str, Any]) -
     model = arguments_of(call)
     _refuse_invalid_json(arguments)
     try:
-        with arriving():
-            checked = model.model_validate({name: _without_private(name, sent) for name, sent in arguments.items()})
+        sent = {name: _without_private(name, value) for name, value in arguments.items()}
+        checked = model.model_validate(sent, context=ARRIVING)
     except ValidationError as error:
         raise refusal(error, model) from error
     return {name: getattr(checked, name) for name in checked.model_fields_set}

@@ -131,8 +131,11 @@ def _rename(arguments: Mapping[str, Any], properties: Mapping[str, Any]) -> tupl
 
     An argument is renamed when only one that was not sent can be meant, and no other one means it, too.
     """
+    unknown = arguments.keys() - properties.keys()
+    if not unknown:
+        return dict(arguments), ""
     meant: dict[str, list[str]] = {}
-    for name in arguments.keys() - properties.keys():
+    for name in unknown:
         for own in _own_names(name, properties, arguments):
             meant.setdefault(own, []).append(name)
     claims = [other for others in meant.values() for other in others]

@@ -26,7 +26,7 @@ from knowledge.anchors.judging import AnchorVerdict
 from knowledge.exposures.feedback import give_feedback
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, Kind
-from knowledge.models.verification import STALE_AFTER_REVIEW
+from knowledge.models.company import STALE_AFTER_REVIEW
 from knowledge.shapes.anchors import AnchoredItemShape, AnchorReportShape
 
 MOST_RESULTS = 500

@@ -14,7 +14,7 @@ from django.utils import timezone, translation
 
 from accounts.actor import Actor
 from accounts.models import Alert, Role, User
-from accounts.people.locale import in_zone_of, language_of
+from accounts.people.locale import language_of
 from accounts.services.alerts import alerts_to_write, note_mailed
 from bigmind.core.background import after_commit
 from bigmind.core.errors import Invalid
@@ -115,7 +115,7 @@ def _write_to(person: User, summary: QueueSummary, now: datetime) -> bool:
     queue = _news_of_queue(person, summary, since)
     if not (news.count or alerts or queue):
         return False
-    with translation.override(language_of(person)), in_zone_of(person):
+    with translation.override(language_of(person)), timezone.override(person.zone):
         subject = _subject(len(alerts), news.count, queue)
         context = {"subject": subject, "person": person, "alerts": alerts, "notices": news, "queue": queue}
         parts = render_mail("curation/mail/digest", context)

@@ -23,7 +23,7 @@ from knowledge.exposures.context_receipts import why_company
 from knowledge.exposures.uncited_entries import put_uncited_last
 from knowledge.kb.company import ORDERS
 from knowledge.models import CompanyEntry, CompanyServer, Dispatch, Status
-from knowledge.models.verification import freshness_of
+from knowledge.models.company import freshness_of
 
 ENTRIES_SHOWN = 5
 READ_PER_GROUP = 40

@@ -5,7 +5,6 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.actor import Actor
-from accounts.people.locale import zone_of
 from accounts.services.idempotency import forget_kept_replies
 from bigmind.core.argument_types import Content
 from bigmind.core.errors import NotFound
@@ -112,7 +111,7 @@ def text_of(chunk: Chunk) -> str:
 def head_of(chunk: Chunk) -> str:
     """Return what makes a chunk understandable alone: who said it, when, and the headline of the conversation."""
     # The day in words, as questions name it: vectors and words find nothing by a date that stands beside the text.
-    day = timezone.localtime(chunk.created_at, zone_of(chunk.user))
+    day = timezone.localtime(chunk.created_at, chunk.user.zone)
     when = f"{day:%A} {day.day} {day:%B %Y}"
     return ": ".join(part for part in (f"{chunk.role}, {when}", chunk.session.own_headline) if part)
 

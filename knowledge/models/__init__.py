@@ -20,6 +20,7 @@ from .company import (
     UNDECIDED,
     CompanyCategory,
     CompanyEntry,
+    Freshness,
     Origin,
     Status,
 )
@@ -61,4 +62,3 @@ from .sessions import AUTO_CLOSED, CAPTURED, OF_AN_IMPORT, STALE_AFTER, Chunk, S
 from .shown_headlines import ShownHeadline
 from .tidying import Concern, TidyingAnswer
 from .triggers import Firing, TriggerLevel
-from .verification import Freshness

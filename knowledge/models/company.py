@@ -16,7 +16,9 @@ from .anchors import Anchored
 from .injection_signs import FLAGGED, SharedKnowledge
 from .sessions import Session
 from .triggers import levels_column, triggers_column
-from .verification import Freshness, freshness_of, has_freshness, is_fresh, is_overdue
+
+STALE_AFTER_REVIEW = timedelta(days=30)
+"""So long after the day of its review an entry is due; then it is stale."""
 
 
 class CompanyCategory(models.TextChoices):
@@ -56,6 +58,49 @@ class Origin(models.TextChoices):
     INFERRED = "inferred"
     TOOL = "tool"
     IMPORTED = "imported"
+
+
+class Freshness(models.TextChoices):
+    """Whether someone has lately said that an entry still holds."""
+
+    VERIFIED = "verified"
+    DUE = "due"
+    STALE = "stale"
+    NEVER = "never"
+
+
+def freshness_of(verified_at: datetime | None, review_after: date | None) -> Freshness:
+    """Return how fresh something is that was verified then, and is to be verified again on that day."""
+    if verified_at is None:
+        return Freshness.NEVER
+    today = timezone.localdate()
+    if review_after is None or review_after > today:
+        return Freshness.VERIFIED
+    return Freshness.DUE if review_after > today - STALE_AFTER_REVIEW else Freshness.STALE
+
+
+def has_freshness(freshness: str) -> models.Q:
+    """Return the condition under which a row has this freshness: `freshness_of`, as PostgreSQL is asked."""
+    today = timezone.localdate()
+    conditions = {
+        Freshness.NEVER: models.Q(verified_at=None),
+        Freshness.VERIFIED: models.Q(review_after=None) | models.Q(review_after__gt=today),
+        Freshness.DUE: models.Q(review_after__lte=today, review_after__gt=today - STALE_AFTER_REVIEW),
+        Freshness.STALE: models.Q(review_after__lte=today - STALE_AFTER_REVIEW),
+    }
+    condition = conditions[Freshness(freshness)]
+    return condition if freshness == Freshness.NEVER else condition & models.Q(verified_at__isnull=False)
+
+
+def is_overdue(today: date) -> models.Q:
+    """Return the condition under which the day of a row's review has come, or nobody has verified it."""
+    return models.Q(review_after__lte=today) | models.Q(verified_at=None)
+
+
+def is_fresh() -> models.Q:
+    """Return the condition under which a row is not stale: verified, and not long past its review date."""
+    long_past = timezone.localdate() - STALE_AFTER_REVIEW
+    return models.Q(verified_at__isnull=False) & (models.Q(review_after=None) | models.Q(review_after__gt=long_past))
 
 
 class CompanyEntryQuerySet(models.QuerySet["CompanyEntry"]):

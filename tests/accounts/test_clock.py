@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Call, SignInTry
 from accounts.services.audit import audit
-from accounts.services.rate_windows import count_in, this_minute
+from accounts.services.rate_limits import count_in, this_minute
 from accounts.sign_in.attempts import TRIES, count_try
 from accounts.sign_in.second_factors import check_code
 from bigmind.core.errors import Invalid, TooMany
@@ -149,7 +149,7 @@ def test_a_jump_gives_a_new_minute_and_keeps_its_limit(
         place, _ = this_minute("jump")
         count_in(place)
 
-    monkeypatch.setattr("accounts.services.rate_windows.time", lambda: true_time() + jump)
+    monkeypatch.setattr("accounts.services.rate_limits.time", lambda: true_time() + jump)
 
     place, left = this_minute("jump")
     assert (count_in(place), count_in(place)) == (1, 2)

@@ -10,7 +10,7 @@ TEXTS = {
 }
 EXCUSED = {
     "is given what these functions have cut, read or made": (
-        *("bigmind.network.addresses.post", "bigmind.transports.mcp.replies.error_of", "bigmind.web.pages.tell"),
+        *("bigmind.network.addresses.post", "bigmind.transports.mcp.tools.error_of", "bigmind.web.pages.tell"),
         *("bigmind.transports.hooks.dialects.with_settings", "bigmind.transports.rest.etags.etag_of"),
         *("accounts.services.alerts.tell", "curation.notifications.webhook_requests.signature"),
         *("bigmind.web.components.with_code", "bigmind.help.contents.path_of"),

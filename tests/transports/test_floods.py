@@ -48,7 +48,7 @@ Show = Callable[[str], httpx.Response]
 def _nothing_counted(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Count from nothing, in a minute that does not end."""
     cache.clear()
-    monkeypatch.setattr("accounts.services.rate_windows.time", lambda: 1_000_000_020)
+    monkeypatch.setattr("accounts.services.rate_limits.time", lambda: 1_000_000_020)
     settings.BIGMIND_MODE, settings.METRICS_TOKEN = "team", METRICS_TOKEN
     settings.OIDC_ISSUER, settings.OIDC_CLIENT_ID = "https://sign-in.example", "bigmind"
     yield

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.authentication import BadKey, authenticate_key
 from accounts.models import User
-from accounts.people.locale import in_zone_of
 from accounts.people.users import find_user
 from accounts.services.agents import note_agent
 from bigmind import __version__
@@ -82,7 +82,7 @@ class Command(OperatorCommand):
         elif options["format"] == "json":
             self.print_json(outcome.to_data())
         else:
-            with in_zone_of(actor.user):
+            with timezone.override(actor.user.zone):
                 self.stdout.write(outcome.markdown(), ending="")
 
     def _list(self, operation: Operation | None) -> None:

@@ -13,20 +13,11 @@ from pydantic_core import PydanticCustomError
 from . import Secret, find_secrets, redact
 
 NOTICES = 10
+ARRIVING = "arriving"
+"""The context of a validation whose texts come from outside and are about to be stored: personal ones are screened."""
 ERROR = "secret"
 """How pydantic calls a text that is refused for a secret."""
-_ARRIVES: ContextVar[bool] = ContextVar("arrives", default=False)
 _NOTICES: ContextVar[tuple[list[str], int] | None] = ContextVar("notices", default=None)
-
-
-@contextmanager
-def arriving() -> Iterator[None]:
-    """Screen the personal texts that are validated meanwhile: they come from outside and are about to be stored."""
-    token = _ARRIVES.set(True)
-    try:
-        yield
-    finally:
-        _ARRIVES.reset(token)
 
 
 @contextmanager
@@ -46,7 +37,7 @@ def screen(text: str, info: ValidationInfo) -> str:
     Raises:
         ValueError: it gives a secret away, and the policy is `block`.
     """
-    if not _ARRIVES.get() or not (secrets := find_secrets(text)):
+    if info.context != ARRIVING or not (secrets := find_secrets(text)):
         return text
     field = info.field_name or "A text"
     if settings.SECRETS_POLICY == "block":

@@ -9,13 +9,13 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError
 from django.http import HttpResponse
+from django.utils import timezone
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from accounts.actor import Actor
 from accounts.connecting.hook_program import KEPT_CALL, REFUSED
-from accounts.people.locale import in_zone_of
 from accounts.services.rate_limits import count_against_limit, limit_of
 from bigmind.core.errors import BigMindError, NotFound, ReadOnly, TooMany
 from bigmind.core.operations import Effect
@@ -83,7 +83,7 @@ class HookView(APIView):
         actor.require("read")
         actor.require_toolset({"core"})  # that of the context and of the search over everything
         count_against_limit(actor, per_minute=limit_of(actor))
-        with in_zone_of(actor.user):
+        with timezone.override(actor.user.zone):
             return _answer_to(actor, client, dialect, payload)
 
     def handle_exception(self, exc: Exception) -> Any:

@@ -50,4 +50,7 @@ def bind_call(actor: Actor, meta: Mapping[str, Any], arguments: Mapping[str, Any
 
 def _text_in(values: Mapping[str, Any], *names: str) -> str:
     """Return the first of these that is a text and says something."""
-    return next((text for name in names if isinstance(text := values.get(name), str) and text), "")
+    for name in names:
+        if isinstance(text := values.get(name), str) and text:
+            return text
+    return ""

@@ -5,12 +5,12 @@ from typing import Any, TypeVar
 
 from django.db import DatabaseError
 from django.template.loader import render_to_string
+from django.utils import timezone
 from mcp import types
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
-from accounts.people.locale import in_zone_of
 from bigmind import __version__
 from bigmind.core.agent_rules import AWAY, AgentRules, introduce
 from bigmind.database.rls import rls_scope
@@ -19,7 +19,6 @@ from bigmind.transports.fair_pool import share_of
 from bigmind.transports.mcp import changes, prompts, resources, tools
 from bigmind.transports.mcp.conversations import bind_request
 from bigmind.transports.mcp.protocol_errors import ProtocolError, as_protocol_error
-from bigmind.transports.mcp.replies import error_of
 from bigmind.transports.mcp.request_context import Caller, ClientName, RequestContext
 from bigmind.transports.mcp.threads import on_a_thread
 from knowledge.capture.chosen_instructions import rules_for
@@ -44,7 +43,7 @@ def build_server(caller_of: CallerOf) -> Server[Any]:
             return await _make_handler(tools.call_tool, caller_of, tools.is_slow)(ctx, params)
         except ProtocolError as error:
             # Clients show tool errors to the agent, but most of them keep protocol errors to themselves.
-            return error_of(error.message, error.data)
+            return tools.error_of(error.message, error.data)
 
     async def list_tools(ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         try:
@@ -148,7 +147,7 @@ def _make_handler(
 
         def work() -> Result:
             actor = bind_request(caller.identify(_client(ctx, caller)), caller, ctx.meta or {})
-            with in_zone_of(actor.user):
+            with timezone.override(actor.user.zone):
                 return answer(RequestContext(actor, caller.toolsets, caller.request_id, caller.structured), params)
 
         try:

@@ -26,7 +26,7 @@ from bigmind.core.argument_checks import refusal
 from bigmind.core.argument_types import Content, Importance, Moment
 from bigmind.core.errors import Invalid
 from bigmind.privacy.screening import drop_private_in
-from bigmind.privacy.screening.policy import Screened, arriving, collect_notices, screen
+from bigmind.privacy.screening.policy import ARRIVING, Screened, collect_notices, screen
 from bigmind.text.hygiene import check_content, texts_in
 from knowledge.argument_types import CompanyCategoryName, Domain, Key
 from knowledge.transfer.carried_columns import (
@@ -233,7 +233,7 @@ def read_rows(rows: Iterable[Row], *, most: int = DRAFTS) -> Reading:
         Invalid: there are more than one import may bring in.
     """
     reading = Reading()
-    with arriving(), collect_notices(most=REFUSALS) as notices:
+    with collect_notices(most=REFUSALS) as notices:
         for row in rows:
             _read_row(row, reading)
             if len(reading.drafts) > most:
@@ -255,7 +255,7 @@ def _read_row(row: Row, reading: Reading) -> None:
         return
     fields, _ = drop_private_in({name: value for name, value in row.fields.items() if value is not None})
     try:
-        reading.drafts.append(Placed(row.place, row.kind.model_validate(fields)))
+        reading.drafts.append(Placed(row.place, row.kind.model_validate(fields, context=ARRIVING)))
     except ValidationError as error:
         reading.refuse(row.place, refusal(error, row.kind).message)
 
