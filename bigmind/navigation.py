@@ -8,15 +8,18 @@ from collections.abc import Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
-from functools import lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Exists, QuerySet
 from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.urls import get_script_prefix, reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language
 
 from accounts.actor import Actor
 from accounts.models import ApiKey, Call, ErasureReport, User
@@ -124,18 +127,38 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Navigation:
-    """All that a person is offered: the groups they see, what waits under “More”, and what is always in reach.
+class Menu:
+    """What a person is offered on a page: the groups they see, what waits under “More”, and what is always in reach.
 
-    `bar` is what stands at the bottom of a phone; `profile` leads to their own page, `notices` to what they received.
+    `bar` is what stands at the bottom of a phone; `notices` leads to what they received. It is made once for all pages
+    and people with the same, so what is drawn of it is kept with it.
     """
 
     groups: tuple[Group, ...]
     more: tuple[Group, ...]
     bar: tuple[Link, ...]
-    profile: Link
     notices: Link
 
+    @cached_property
+    def lists(self) -> SafeString:
+        """The groups and what waits under “More”, as HTML."""
+        return render_to_string("components/_navigation_lists.html", {"menu": self})
+
+    @cached_property
+    def quick(self) -> SafeString:
+        """The bar, as HTML."""
+        return render_to_string("components/_quick_links.html", {"menu": self})
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """The menu, and the link to the person's own page."""
+
+    menu: Menu
+    profile: Link
+
+
+MENUS_KEPT = 500
 
 GROWING = frozenset(
     {"captured", "curation", "company", "kb", "docs", "apps", "directory", "insights", "keys", "deliveries", "erasures"}
@@ -161,22 +184,42 @@ def navigation_for(
         unseen: How many notices the person has not seen.
         filled: The routes of `GROWING` behind which there is something.
     """
-    notes = {"notices": _at_most_99(unseen)}
+    notes = [("notices", _at_most_99(unseen))]
     if queue is not None:
-        notes |= {"curation": _in_words(queue), "docs": _to_decide(queue)}
+        notes += [("curation", _in_words(queue)), ("docs", _to_decide(queue))]
+    prefix = get_script_prefix()
+    menu = _menu_with(
+        frozenset([*_ADMINISTRATION * user.is_admin, *["curation"] * (queue is not None)]),
+        frozenset(filled),
+        tuple([(route, current) for route, url in _addresses(prefix) if (current := _current(route, url, path))]),
+        tuple(notes),
+        settings.COMPANY_URL,
+        get_language(),
+        prefix,
+    )
+    profile = reverse("profile", args=[user.username])
+    within = "page" if path == profile else "true" if path.startswith(profile) else ""
+    return Navigation(menu, Link(user.username, profile, within))
+
+
+@lru_cache(MENUS_KEPT)
+def _menu_with(
+    opened: frozenset[str],
+    filled: frozenset[str],
+    currents: tuple[tuple[str, str], ...],
+    noted: tuple[tuple[str, str], ...],
+    company_url: str,
+    _language: str | None,
+    prefix: str,
+) -> Menu:
+    """Return the menu of those whose role opens these routes of the ones that not all may see."""
+    current, notes = dict(currents), dict(noted)
     links: dict[str, Link] = {}
-    for route, label in _LABELS.items():
-        url = _address(route, get_script_prefix())
-        # Of the pages below “System” each has its own link here: it is not “within” itself on them.
-        is_within = url != "/" and route != "system" and path.startswith(url)
-        current = "page" if path == url else "true" if is_within else ""
-        waits = not current and (route in SECONDARY or (route in GROWING and route not in filled))
-        links[route] = Link(str(label), url, current, notes.get(route, ""), ICONS.get(route, ""), waits)
-    left_out = {
-        *(["curation"] if queue is None else []),
-        *([] if user.is_admin else _ADMINISTRATION),
-        *([] if settings.COMPANY_URL else ["company-server"]),
-    }
+    for route, url in _addresses(prefix):
+        waits = route not in current and (route in SECONDARY or (route in GROWING and route not in filled))
+        label, symbol = str(_LABELS[route]), ICONS.get(route, "")
+        links[route] = Link(label, url, current.get(route, ""), notes.get(route, ""), symbol, waits)
+    left_out = {*_ADMINISTRATION, "curation"} - opened | ({"company-server"} if not company_url else set())
     groups: list[Group] = []
     more: list[Group] = []
     for title, routes in _GROUPS:
@@ -188,28 +231,28 @@ def navigation_for(
             if shown:
                 group.append(Group(str(title), tuple(shown)))
     # What a thumb reaches first: home, memory, and the queue of a curator or what the company knows.
-    third = ("company", _("Company")) if queue is None else ("curation", _("Curation"))
+    third = ("curation", _("Curation")) if "curation" in opened else ("company", _("Company"))
     bar = (("home", _("Home")), ("memory", _("Memory")), third)
-    profile = reverse("profile", args=[user.username])
-    return Navigation(
-        tuple(groups),
-        tuple(more),
-        bar=tuple([replace(links[route], label=label, note="") for route, label in bar]),
-        profile=Link(user.username, profile, "page" if path == profile else "true" if path.startswith(profile) else ""),
-        notices=links["notices"],
-    )
+    reach = tuple([replace(links[route], label=label, note="") for route, label in bar])
+    return Menu(tuple(groups), tuple(more), reach, links["notices"])
 
 
-@lru_cache(256)
-def _address(route: str, _prefix: str) -> str:
+def _current(route: str, url: str, path: str) -> str:
+    # Of the pages below “System” each has its own link here: it is not “within” itself on them.
+    is_within = url != "/" and route != "system" and path.startswith(url)
+    return "page" if path == url else "true" if is_within else ""
+
+
+@cache
+def _addresses(_prefix: str) -> list[tuple[str, str]]:
     # What `reverse` returns depends on the prefix, so it is part of what is remembered.
-    return reverse(route)
+    return [(route, reverse(route)) for route in _LABELS]
 
 
 def counts_in(navigation: Navigation) -> dict[str, str]:
     """Return what the navigation counts, in its words, by the address of the page where it waits."""
-    groups = (*navigation.groups, *navigation.more)
-    links = [navigation.notices, *(link for group in groups for link in group.links)]
+    groups = (*navigation.menu.groups, *navigation.menu.more)
+    links = [navigation.menu.notices, *(link for group in groups for link in group.links)]
     return {link.url: link.note for link in links if link.note}
 
 

@@ -24,6 +24,7 @@ from accounts.actor import Actor
 from accounts.connecting.supported_clients import CLIENTS
 from accounts.models import User
 from accounts.people.invitations import invite
+from bigmind import navigation
 from bigmind.core.sentences import CONTEXT, MOST_TRIED, SentenceTemplate, in_language, templates_in
 from bigmind.privacy.injections import SIGNS
 from bigmind.web import constants, forms
@@ -147,6 +148,7 @@ def brackets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue_tags, "_unused_filters", {})
     monkeypatch.setattr(queue_tags, "_render_row", queue_tags._render_row.__wrapped__)
     monkeypatch.setattr(constants, "_kept", {})
+    monkeypatch.setattr(navigation, "_menu_with", navigation._menu_with.__wrapped__)
     monkeypatch.setattr(forms, "_render_unsent", forms._render_unsent.__wrapped__)
 
     def bracket(said: str) -> str:
