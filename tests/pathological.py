@@ -36,7 +36,7 @@ from bigmind.text.hygiene import (
 )
 from bigmind.text.key_text import is_well_formed
 from bigmind.text.period_vocabulary import meanings_of
-from bigmind.text.periods import find_period, find_period_and_words, read_period
+from bigmind.text.periods import find_period, read_period
 from bigmind.text.token_counts import count_tokens, cut_to_tokens
 from bigmind.toolsets import parse_toolsets
 from bigmind.transports.hooks.payloads import drop_hook_context
@@ -84,7 +84,7 @@ from knowledge.references.request_checks import read_request
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
 from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import split_text
-from knowledge.search.question_tense import find_past
+from knowledge.search.question_periods import find_past
 from knowledge.search.typed_names import commands_typed, path_form, request_in, spell, words_typed
 from knowledge.templatetags.agent import around, caution, code, quoted, told
 from knowledge.templatetags.agent import tokens as cut_to_budget
@@ -393,7 +393,7 @@ def _question(text: str) -> object:
         find_past(text),
         find_period(text),
         meanings_of(text),
-        read_episode_question(text, timed=find_period_and_words(text)[1]),
+        read_episode_question(text),
         words_to_rank(text),
         tells_to(text),
         highlighted(text, ["secret", "a"]),

@@ -20,7 +20,7 @@ from knowledge.search.findings import Findings
 from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search
 from knowledge.search.indexes import scopes_of
-from knowledge.search.question_tense import find_past
+from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, compare_tokens, read_known
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 

@@ -13,12 +13,13 @@ from knowledge.exposures.ledgers import Sent, note_sent
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import SEARCHED
 from knowledge.models import AskedForm, Conversation, HookEvent, HookEventName, Kind
+from knowledge.recall.episode_questions import read_episode_question
 from knowledge.recall.episodes import answer_episode
 from knowledge.recall.hits import NEAREST, Hit, findings, hits_of
-from knowledge.recall.question_periods import find_then
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import best_score, is_answered, is_near, may_answer
 from knowledge.search.findings import Finding, Findings
+from knowledge.search.question_periods import find_then
 from knowledge.truth.near_duplicates import says_the_same
 from knowledge.truth.statement_parsing import word_set
 
@@ -72,7 +73,8 @@ def recall_for(
     answers = worth_sending(found, is_known=is_known)
     own, project = str(conversation.session_id or ""), conversation.project
     shown = hits_of(answers, actor, things, is_known=is_known)
-    if episodes := answer_episode(actor, query, project=project):
+    asked = read_episode_question(query)
+    if asked and (episodes := answer_episode(actor, asked, project=project)):
         shown = episodes.before(shown)
     hits = [hit for hit in shown if not own or hit.session_id != own]
     if keeps:

@@ -30,8 +30,8 @@ from knowledge.exposures.context_receipts import note_erased
 from knowledge.models import Category, Fact, Kind, Session
 from knowledge.models.base import delete_keeping_id
 from knowledge.models.facts import FactQuerySet, label_pairs
-from knowledge.recall.question_periods import read_then, say_period
 from knowledge.search.passages import erase_passages
+from knowledge.search.question_periods import read_then, say_period
 from knowledge.truth.contradictions import contradictions
 from knowledge.truth.doubtful_facts import why_doubtful
 from knowledge.truth.fact_index import index_fact

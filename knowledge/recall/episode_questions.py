@@ -5,22 +5,24 @@ login?” asks for something else. Words are looked up one by one, so nothing he
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from bigmind.text.hygiene import without_accents
-from knowledge.search.question_tense import words_of
+from bigmind.text.periods import Period, find_period_and_words
+from knowledge.search.question_periods import words_of
 
 Ask = Literal["sessions", "stop", "open", "person", "preferences", "decisions", "last"]
 
 
 @dataclass(frozen=True)
 class EpisodeQuestion:
-    """What a question asks of the memory itself; `topic` is what about, if it says so."""
+    """What a question asks of the memory itself; `topic` is what about, and `period` when, if it says so."""
 
     ask: Ask
     topic: str = ""
     is_last: bool = False
+    period: Period | None = None
 
 
 def _set(words: str) -> frozenset[str]:
@@ -157,15 +159,18 @@ _TOPIC_WORDS = 4
 _MOST_WORDS = 24
 
 
-def read_episode_question(query: str, *, timed: Collection[str] = ()) -> EpisodeQuestion | None:
-    """Return what a question asks of the memory itself; None for any other question.
-
-    Args:
-        timed: The words of the question that name a time.
-    """
+def read_episode_question(query: str) -> EpisodeQuestion | None:
+    """Return what a question asks of the memory itself; None for any other question."""
     words = words_of(without_accents(query))
     if not words or len(words) > _MOST_WORDS:
         return None
+    period, timed = find_period_and_words(query)
+    question = _read(words, timed)
+    return replace(question, period=period) if question and period else question
+
+
+def _read(words: Sequence[str], timed: Collection[str]) -> EpisodeQuestion | None:
+    """Return what these words ask, of which `timed` name a time."""
     core = _without_politeness(words)
     if ask := _whole(core, timed) or _whole(words, timed):
         return EpisodeQuestion(ask)

@@ -16,16 +16,16 @@ from django.utils import timezone
 from accounts.actor import Actor
 from accounts.models import Profile
 from bigmind.text.hygiene import Told, one_line, quote, without_accents
-from bigmind.text.periods import Period, find_period_and_words
+from bigmind.text.periods import Period
 from knowledge.conversation.current_sessions import session_at_work
 from knowledge.kinds import KINDS
 from knowledge.models import Category, Fact, Kind, Session, Verdict
 from knowledge.models.sessions import AUTO_CLOSED
-from knowledge.recall.episode_questions import EpisodeQuestion, read_episode_question
+from knowledge.recall.episode_questions import EpisodeQuestion
 from knowledge.recall.hits import Hit, findings, hits_of
-from knowledge.recall.question_periods import say_period
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import answering
+from knowledge.search.question_periods import say_period
 
 SHOWN = 3
 """More than three lines cost more than an answer may."""
@@ -53,16 +53,16 @@ class Episodes:
         return [*self.hits, *(hit for hit in others if (hit.kind, hit.id) not in known)]
 
 
-def answer_episode(actor: Actor, query: str, *, project: str = "", within: Period | None = None) -> Episodes | None:
-    """Answer a question about the memory itself; None for any other question.
+def answer_episode(
+    actor: Actor, question: EpisodeQuestion, *, project: str = "", within: Period | None = None
+) -> Episodes | None:
+    """Answer a question about the memory itself; None where nothing stored answers it.
 
     Args:
         project: Its sessions come first.
         within: The period that the caller names, where the words name none.
     """
-    period, timed = find_period_and_words(query)
-    question = read_episode_question(query, timed=timed)
-    found = _answer(actor, question, period or within, project) if question else None
+    found = _answer(actor, question, question.period or within, project)
     return found if found and (found.hits or found.notice) else None
 
 

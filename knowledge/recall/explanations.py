@@ -9,10 +9,10 @@ from bigmind.core.argument_types import Limit, Offset, Project, Query, Since
 from knowledge.embeddings.providers import provider
 from knowledge.kinds import SEARCHED
 from knowledge.recall.hits import Hit, findings, hits_of
-from knowledge.recall.question_periods import find_then
 from knowledge.recall.semantic_search import AnyKind
 from knowledge.recall.visibility import visible_things
 from knowledge.search.fusion import MEANING, NEIGHBOUR_SHARE, WORDS
+from knowledge.search.question_periods import find_then
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
 
 

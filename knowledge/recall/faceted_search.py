@@ -21,13 +21,14 @@ from bigmind.database.replicas import read_cursor
 from bigmind.text.periods import Period
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import EmbeddingSpace, Kind
+from knowledge.recall.episode_questions import read_episode_question
 from knowledge.recall.episodes import answer_episode
 from knowledge.recall.hits import Hit, findings, hits_of, names_for
-from knowledge.recall.question_periods import find_then, say_period
 from knowledge.recall.semantic_search import AnyKind
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import is_answered, judge
 from knowledge.search.findings import Findings
+from knowledge.search.question_periods import find_then, say_period
 from knowledge.truth.contradictions import contradictions
 from knowledge.truth.near_duplicates import find_worded_alike
 
@@ -124,7 +125,8 @@ def find_for_page(
         narrowed, pool = _find(actor, query, kinds or SEARCHED, project, since, then, is_known=is_answered(found))
     shown = [hit for hit in pool if _passes(hit, actor, chosen)]
     groups = fold([hit for hit in shown if hit.relevance != "weak"], narrowed.space)
-    if not any(chosen.values()) and (episodes := answer_episode(actor, query)):
+    asked = None if any(chosen.values()) else read_episode_question(query)
+    if asked and (episodes := answer_episode(actor, asked)):
         in_episodes = {(hit.kind, hit.id) for hit in episodes.hits}
         rest = [group for group in groups if (group.best.kind, group.best.id) not in in_episodes]
         groups = [*(HitGroup(hit) for hit in episodes.hits), *rest]

@@ -21,7 +21,6 @@ from knowledge.exposures.ledgers import settle
 from knowledge.kinds import KINDS, STATEMENTS
 from knowledge.models import Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
-from knowledge.recall.question_periods import say_period
 from knowledge.recall.visibility import Things, read_things
 from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevances
 from knowledge.search.excerpts import below_title, excerpt_of
@@ -29,6 +28,7 @@ from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
 from knowledge.search.nearest_names import SUGGEST_FROM
+from knowledge.search.question_periods import say_period
 
 NEAREST = 3
 """Lines of a concise reply that is not certain, and the fewest of any other."""

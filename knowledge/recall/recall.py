@@ -15,15 +15,16 @@ from knowledge.argument_types import Domain
 from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED, STATEMENTS
 from knowledge.models import AskedForm, Kind
+from knowledge.recall.episode_questions import read_episode_question
 from knowledge.recall.episodes import answer_episode, period_between
 from knowledge.recall.hits import NEAREST, Hit, Hits, filters_of, find, has_asked, hits_of, names_for, words_in_each
-from knowledge.recall.question_periods import find_then, read_then, say_period
 from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import visible_things
 from knowledge.search.abstention import answering, best_score, is_answered, judge, next_steps
 from knowledge.search.excerpts import excerpt_of
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search_groups
+from knowledge.search.question_periods import find_then, read_then, say_period
 
 _NAMED: tuple[tuple[int, frozenset[str]], ...] = (
     (3, frozenset({"1"})),
@@ -97,8 +98,10 @@ def recall(
     then = read_then(actor, as_of) if as_of else find_then(actor, query)
     things = visible_things(actor.user, SEARCHED, since=since, before=before, then=then, only_then=bool(as_of))
     is_narrowed = bool(since or before or as_of)
-    within = then if as_of else period_between(since, before)
-    episodes = answer_episode(actor, query, project=project, within=within)
+    episodes = None
+    if asked := read_episode_question(query):
+        within = then if as_of else period_between(since, before)
+        episodes = answer_episode(actor, asked, project=project, within=within)
     filters = filters_of(things, is_narrowed=is_narrowed, then=then, groups=_KINDS_OF_GROUPS)
     found = search_groups(query, owner=actor.user, filters=filters, limit=limit)
     everything = join_groups(found)

@@ -12,9 +12,9 @@ from knowledge.exposures.recent_questions import QuestionRecord
 from knowledge.kinds import KINDS, SEARCHED
 from knowledge.models import AskedForm, Kind
 from knowledge.recall.hits import Hits, find
-from knowledge.recall.question_periods import find_then, read_then
 from knowledge.recall.reply_budget import MaxTokens, fit_hits, send
 from knowledge.recall.visibility import visible_things
+from knowledge.search.question_periods import find_then, read_then
 
 AnyKind = Annotated[
     list[Annotated[str, OneOf(kind for kind in Kind if KINDS[kind].is_searched)]],

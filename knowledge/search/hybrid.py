@@ -20,7 +20,7 @@ from knowledge.search.filters import Filters, Sql
 from knowledge.search.findings import Findings, read_findings
 from knowledge.search.indexes import INDEXES, scopes_of
 from knowledge.search.question import SearchQuestion, understand
-from knowledge.search.question_tense import find_past
+from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, Ranked, Texts, rank
 from knowledge.search.reranker import rerank
 from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune

@@ -9,7 +9,6 @@ from django.utils import timezone
 from accounts.models import Profile
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
-from bigmind.text.periods import find_period_and_words
 from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import recall_for
 from knowledge.indexing.embedding import embed_pending
@@ -251,9 +250,7 @@ things to pack|we did not ship the widget because of what?|which work is billabl
 
 def test_ordinary_questions_are_no_episodes():
     questions = [one for one in ORDINARY.replace("\n", "|").split("|") if one.strip()]
-    recognised = [
-        one for one in questions if read_episode_question(one, timed=find_period_and_words(one)[1]) is not None
-    ]
+    recognised = [one for one in questions if read_episode_question(one) is not None]
 
     assert len(questions) >= 100
     assert len(recognised) <= 1, recognised
@@ -267,7 +264,7 @@ def test_the_period_of_the_arguments_counts_too(actor):
     october = told(actor, "What did we do?", as_of="October")
 
     assert october == [] or october[0].startswith("Planned the dock")
-    assert answer_episode(actor, "What happened?", within=None) is not None
+    assert answer_episode(actor, read_episode_question("What happened?"), within=None) is not None
 
 
 def test_a_hook_answers_a_question_about_the_memory_before_the_prompt(actor):

@@ -8,8 +8,8 @@ from django.utils import timezone
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import store_fact
 from knowledge.models import Fact, Passage
-from knowledge.recall.question_periods import find_then
 from knowledge.recall.semantic_search import semantic_search
+from knowledge.search.question_periods import find_then
 from tests.factories import make_actor
 from tests.worlds import keep_world
 
