@@ -25,8 +25,8 @@ from accounts.keys import digest_of  # noqa: E402
 from benchmarks.bare_sdk import serve  # noqa: E402
 from bigmind.database.rls import SETTING, token_of  # noqa: E402
 from bigmind.text.hygiene import digest  # noqa: E402
+from knowledge.embeddings.calls import embed_query  # noqa: E402
 from knowledge.embeddings.providers import provider  # noqa: E402
-from knowledge.embeddings.retry import embed_query  # noqa: E402
 
 Message = dict[str, Any]
 Rows = list[list[tuple[Any, ...]]]

@@ -28,7 +28,6 @@ from knowledge.search.candidates import find_candidates
 from knowledge.search.filters import Filters
 from knowledge.search.frequencies import forget_statistics
 from knowledge.search.indexes import keep_indexes, scope_of_owner, scopes_of
-from knowledge.search.question import understand
 from knowledge.search.retrievers import retrieve_by_meaning, tune
 from knowledge.search.spelling import forget_vocabularies
 
@@ -158,7 +157,7 @@ def _bare(question: str, actor: Actor, tool: str) -> None:
         "kb_search": Filters([Kind.ENTRY], eligible=sure),
         "memory_semantic_search": Filters(list(Kind.values)),
     }
-    asked = understand(question, owner=actor.user)
+    asked = hybrid.understand(question, owner=actor.user)
     with transaction.atomic(), tune(hybrid._SHORT):
         find_candidates(asked, filters[tool], scopes_of(actor.user, filters[tool].kinds))
 

@@ -1,5 +1,6 @@
 """The cache that the processes of one machine share without Redis: a file of SQLite that may be lost at any time."""
 
+import json
 import os
 import pickle
 import sqlite3
@@ -33,6 +34,10 @@ _PUT = (
 )
 # What was kept in the future was kept before the clock was set back, and would last until that time comes again.
 _FIND = "SELECT value FROM kept_since WHERE key = ?2 AND until > ?1 AND since <= ?1 + 1"
+_FIND_ALL = (
+    "SELECT key, value FROM kept_since"
+    " WHERE key IN (SELECT value FROM json_each(?2)) AND until > ?1 AND since <= ?1 + 1"
+)
 _COUNT = "UPDATE kept_since SET value = value + ?3 WHERE key = ?2 AND until > ?1 AND since <= ?1 + 1 RETURNING value"
 _MAKE_ROOM = "DELETE FROM kept_since WHERE key IN (SELECT key FROM kept_since ORDER BY until LIMIT ?)"
 _TOUCH = "UPDATE kept_since SET until = ?3 WHERE key = ?2 AND until > ?1 AND since <= ?1 + 1"
@@ -88,6 +93,13 @@ class FileCache(BaseCache):
             lambda file: file.execute(_FIND, (time.time(), name)).fetchone(),
         )
         return default if row is None else _unpack(row[0])
+
+    def get_many(self, keys: Iterable[Any], version: int | None = None) -> dict[Any, Any]:
+        """Return what is kept under these keys, in one statement."""
+        names = {self.make_and_validate_key(key, version=version): key for key in keys}
+        asked = time.time(), json.dumps([*names])
+        rows: list[Any] = self._or_else([], lambda file: file.execute(_FIND_ALL, asked).fetchall())
+        return {names[name]: _unpack(value) for name, value in rows}
 
     def set(self, key: Any, value: Any, timeout: Any = DEFAULT_TIMEOUT, version: int | None = None) -> None:
         """Keep a value, if that is possible."""

@@ -21,7 +21,7 @@ from bigmind import file_cache
 from bigmind.core.errors import TooMany
 from bigmind.file_cache import FileCache
 from bigmind.observability import health
-from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.calls import Circuit
 from tests.factories import make_actor
 from tests.redis_server import RedisServer
 

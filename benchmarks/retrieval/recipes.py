@@ -13,13 +13,13 @@ from benchmarks.retrieval.bm25 import BM25
 from benchmarks.retrieval.measures import RANKED
 from benchmarks.retrieval.memory import Memory
 from knowledge.models import Kind, Passage
-from knowledge.search import question
 from knowledge.search.candidates import Found, find_candidates
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Findings
 from knowledge.search.fusion import add_late, fuse, support_neighbours
-from knowledge.search.hybrid import search
+from knowledge.search.hybrid import search, understand
 from knowledge.search.indexes import scopes_of
+from knowledge.search.question import SearchQuestion
 from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, compare_tokens, read_known
 from knowledge.search.retrievers import CANDIDATES, lexemes_of
@@ -49,7 +49,7 @@ class Bench:
 
     memory: Memory
     asked_at: datetime | None = None
-    arms: dict[str, tuple[question.SearchQuestion, Found]] = field(default_factory=dict)
+    arms: dict[str, tuple[SearchQuestion, Found]] = field(default_factory=dict)
 
     @cached_property
     def bm25(self) -> BM25:
@@ -63,11 +63,11 @@ class Bench:
         known = self.memory.documents
         return {pk: known[kind, source] for pk, kind, source in passages if (kind, source) in known}
 
-    def found(self, query: str) -> tuple[question.SearchQuestion, Found]:
+    def found(self, query: str) -> tuple[SearchQuestion, Found]:
         """The question as the product reads it, and what its two arms say of all that either found."""
         if query not in self.arms:
             with transaction.atomic():
-                asked = replace(question.understand(query, owner=self.memory.user), period=find_past(query))
+                asked = replace(understand(query, owner=self.memory.user), period=find_past(query))
                 filters = Filters(Kind.values)
                 scopes = scopes_of(self.memory.user, filters.kinds)
                 asked, [found], _ = find_candidates(asked, filters, scopes)

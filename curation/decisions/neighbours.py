@@ -13,8 +13,8 @@ from pydantic import Field
 
 from bigmind.text.hygiene import CleanTexts
 from curation.models import Comparison
+from knowledge.embeddings.calls import embed_query
 from knowledge.embeddings.providers import EmbedderError, provider
-from knowledge.embeddings.retry import embed_query
 from knowledge.models import UNDECIDED, CompanyEntry, Kind
 from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same
 

@@ -21,10 +21,9 @@ from bigmind.core.errors import Invalid
 from bigmind.database.read_only import is_read_only
 from bigmind.database.roles import NotOwner
 from bigmind.observability.outages import DATABASE, outage_behind
-from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.calls import Circuit, embed_batch
 from knowledge.embeddings.pace import note_pace
 from knowledge.embeddings.providers import Embedded, Embedder, EmbedderError, TextsRefused, TokenEmbedder, provider
-from knowledge.embeddings.retry import embed_batch
 from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.models.embeddings import HAS_VECTOR, IS_SHARED
 from knowledge.search.indexes import drop_indexes, keep_statistics
@@ -345,7 +344,7 @@ def retry_failed(actor: Actor) -> int:
     retried = _free(failed.exclude(vector=None)).update(trouble=AGAIN, not_before=timezone.now())
     retried += _free(failed).update(trouble="", not_before=timezone.now())
     for name in EmbeddingSpace.objects.values_list("name", flat=True):
-        Circuit(name).note_success()  # Someone pressed the button, so the embedder should be back.
+        Circuit(name).close()  # Someone pressed the button, so the embedder should be back.
     after_commit("knowledge.tasks.embed_pending")
     return retried
 

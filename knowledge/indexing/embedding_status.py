@@ -14,7 +14,7 @@ from django.db.models.functions import Greatest
 
 from accounts.actor import Actor
 from knowledge.embeddings.budget import tokens_today
-from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.calls import Circuit
 from knowledge.embeddings.pace import texts_a_minute
 from knowledge.embeddings.providers import provider
 from knowledge.indexing.embedding import AGAIN, UNFINISHED

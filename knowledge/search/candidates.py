@@ -10,7 +10,7 @@ from time import perf_counter
 from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
-from knowledge.search.filters import Filters
+from knowledge.search.filters import Filters, of_scopes
 from knowledge.search.frequencies import MOST_WORDS, rarest
 from knowledge.search.indexes import Scope
 from knowledge.search.question import SearchQuestion
@@ -72,7 +72,7 @@ def find_candidates(
     A word that no passage has and that seems misspelt is corrected besides. Return the question with both, what was
     found in each group, and the seconds that the keyword retriever took.
     """
-    question, started = replace(question, scopes=scopes), perf_counter()
+    question, started = replace(question, scopes=scopes, searched=of_scopes("passage", scopes)), perf_counter()
     units = units_of(filters, scopes)
     groups = range(len(filters.groups) or 1)
     words: Sequence[str] = question.lexemes

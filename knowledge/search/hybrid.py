@@ -1,5 +1,6 @@
 """Hybrid search: by keyword and by meaning, over what the user may see, fused into one ranking."""
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,22 +10,28 @@ from itertools import chain
 from time import perf_counter
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.db import connections, transaction
+from pgvector import HalfVector
 
 from accounts.models import User
 from bigmind.core.metrics import FOUND, SEARCH_SECONDS, SEARCHES
 from bigmind.database.replicas import read_alias, read_cursor
+from knowledge.embeddings.calls import embed_question
+from knowledge.embeddings.providers import EmbedderError, provider, spaces_of
 from knowledge.search.candidates import Found, find_candidates
 from knowledge.search.filters import Filters, Sql
 from knowledge.search.findings import Findings, read_findings
 from knowledge.search.indexes import INDEXES, scopes_of
-from knowledge.search.question import SearchQuestion, understand
+from knowledge.search.question import SearchQuestion
 from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, Ranked, Texts, rank
 from knowledge.search.reranker import rerank
-from knowledge.search.retrievers import MOST_COUNTED, alternatives, tune
+from knowledge.search.retrievers import MOST_COUNTED, alternatives, read_words, tune
 from knowledge.search.synonyms import Synonyms
+
+log = structlog.get_logger()
 
 FOLLOWING = 3
 """How many are read beside those that a single search shows: where a decision takes company knowledge out of an answer,
@@ -89,6 +96,33 @@ def cosines(query: str, *, owner: User, filters: Filters, limit: int) -> dict[st
         [ranking] = rankings
         near = ranking.found.vector
         return {one.candidate.source_id: near.get(one.candidate.passage) for one in ranking.things[:limit]}
+
+
+def understand(query: str, *, owner: User, synonyms: Synonyms | None = None) -> SearchQuestion:
+    """Return a question with its words and its vector; `search` says what synonyms are."""
+    query, spaces, reason = unicodedata.normalize("NFKC", query), list[str](), ""
+    try:
+        spaces = spaces_of(provider())
+    except EmbedderError as error:
+        reason = error.reason
+    read = read_words(query, *spaces)
+    words = SearchQuestion(
+        read.lexemes,
+        synonyms={**read.forms, **(synonyms or {})},
+        text=query,
+        owner=owner.pk,
+    )
+    try:
+        if reason:
+            raise EmbedderError(reason)
+        if read.space is None:
+            return replace(words, reason="The vectors of this model are still being made.")
+        vectors, tokens = embed_question(query)
+        vector = HalfVector(vectors[0][: read.space.dimensions].tolist())
+        return replace(words, vector=vector, space=read.space, tokens=tokens[0] if tokens else None)
+    except EmbedderError as error:
+        log.warning("Search answers by keyword alone.", outage="embedder", reason=error.reason)
+        return replace(words, reason=error.reason)
 
 
 @contextmanager

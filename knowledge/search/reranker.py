@@ -17,7 +17,7 @@ from django.conf import settings
 from bigmind.network.http_clients import client_for, deadline
 from bigmind.privacy.screening.redaction import redact
 from knowledge.embeddings.budget import SHARE_OF_BATCHES, BudgetSpent, pay
-from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings.calls import Circuit
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.newest_first import put_newest_first
 from knowledge.search.ranking import RERANKED

@@ -12,12 +12,13 @@ from rapidfuzz.distance import OSA
 from bigmind.database.replicas import read_cursor
 from bigmind.text.common_words import is_common
 from bigmind.text.words import IDENTIFIER
+from knowledge.embeddings.calls import embed_question
 from knowledge.embeddings.providers import EmbedderError
 from knowledge.models.passages import SAMPLE
 from knowledge.search.filters import scope_of
 from knowledge.search.frequencies import CACHED_SCOPES, SAMPLED
 from knowledge.search.indexes import Scope
-from knowledge.search.question import SearchQuestion, embed_question
+from knowledge.search.question import SearchQuestion
 from knowledge.search.synonyms import Synonyms
 
 # Of a large scope the words of the same sample: a word that is rarer is not known, and so nothing is corrected to it.

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.actor import Actor
 from accounts.models import Role
-from knowledge.embeddings.circuit import FAILURES, Circuit
+from knowledge.embeddings.calls import FAILURES, Circuit
 from knowledge.indexing.embedding import AGAIN, active_space, embed_pending, progress
 from knowledge.kb.entries import add_entry, update_entry
 from knowledge.models import Entry, PassageVector

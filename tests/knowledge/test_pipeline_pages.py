@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from knowledge.embeddings.circuit import FAILURES, Circuit
+from knowledge.embeddings.calls import FAILURES, Circuit
 from knowledge.indexing.embedding import AGAIN, active_space, embed_pending, progress, start_again, stop_rebuild
 from knowledge.kb.entries import add_entry
 from knowledge.models import CachedVector, EmbeddingSpace, Kind, Passage, PassageVector

@@ -151,7 +151,7 @@ def test_what_is_the_matter_is_told_in_one_voice(monkeypatch: pytest.MonkeyPatch
 def test_an_embedder_that_is_away_is_told_and_takes_nobody_out_of_rotation(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("knowledge.embeddings.retry.PAUSES", ())
+    monkeypatch.setattr("knowledge.embeddings.calls.PAUSES", ())
     settings.EMBEDDING_PROVIDER, settings.EMBEDDING_URL, settings.EMBEDDING_DIMENSIONS = "openai", "http://[::1]:9", 3
     store_fact(make_actor(), category="decision", fact="Deploys go through the router.")
     embed_pending()

@@ -43,7 +43,7 @@ from knowledge.capture.firings import keep_firings
 from knowledge.capture.policies import policy_of
 from knowledge.capture.reports import HookReply, HookReport
 from knowledge.capture.triggers import renew_triggers
-from knowledge.embeddings.retry import warm_up
+from knowledge.embeddings.calls import warm_up
 from knowledge.models import HookEventName
 
 MODEL_READS = {HookEventName.START, HookEventName.PROMPT}

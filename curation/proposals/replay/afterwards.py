@@ -9,8 +9,8 @@ from django.db import IntegrityError, transaction
 from pgvector import HalfVector
 
 from bigmind.text.hygiene import digest
+from knowledge.embeddings.calls import embed_batch
 from knowledge.embeddings.providers import EmbedderError, provider
-from knowledge.embeddings.retry import embed_batch
 from knowledge.models import CachedVector, CompanyEntry, EmbeddingSpace, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM
 from knowledge.search.passage_splitting import split_text

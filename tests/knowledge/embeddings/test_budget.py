@@ -10,9 +10,9 @@ from django.db import connection
 from bigmind.text.token_counts import count_tokens
 from knowledge.embeddings import budget
 from knowledge.embeddings.budget import BudgetSpent, spend, tokens_today
+from knowledge.embeddings.calls import embed_batch, embed_query
 from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.openai_compatible import OpenAICompatible
-from knowledge.embeddings.retry import embed_batch, embed_query
 
 pytestmark = pytest.mark.django_db
 TEXT = "Deploys to production happen on Tuesdays."

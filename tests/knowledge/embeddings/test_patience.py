@@ -4,10 +4,9 @@ from time import monotonic
 
 import pytest
 
-from knowledge.embeddings import circuit as circuits
-from knowledge.embeddings.circuit import Circuit
+from knowledge.embeddings import calls as circuits
+from knowledge.embeddings.calls import Circuit, CircuitOpen, embed_batch, embed_query
 from knowledge.embeddings.providers import EmbedderBroken, EmbedderDown, TextsRefused
-from knowledge.embeddings.retry import CircuitOpen, embed_batch, embed_query
 from tests.knowledge.embeddings.endpoint import Answer
 
 

@@ -1,14 +1,16 @@
-"""Calls of an embedder: with retries for workers, without for questions. Both pass the circuit and the budget."""
+"""Calls of an embedder: with retries for workers, without for questions. All pass the circuit and the budget."""
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from threading import Thread
 from time import sleep
+from typing import Any
 
 import structlog
+from django.core.cache import cache
 
 from knowledge.embeddings import budget
-from knowledge.embeddings.circuit import Circuit
 from knowledge.embeddings.providers import (
     BATCH_SECONDS,
     LARGEST_BATCH,
@@ -28,8 +30,73 @@ LONGEST_PAUSE = 10.0
 """A worker does not sleep longer than this. For an embedder that asks for more the circuit opens instead."""
 QUERY_SECONDS = 2.0
 """A user waits. Where processes share no cache, each of them loses three times as much before its circuit opens."""
+FAILURES = 3
+SHORTEST = 15.0
+"""Seconds that the circuit is open the first time. Each failed probe doubles them, up to LONGEST."""
+LONGEST = 600.0
+
+_PROBE = 60
+"""Seconds after which another call may probe: the process of the first may have been killed before it reported."""
+_REMEMBERED = 3600
+"""Seconds that a count of failures is kept, longer than the circuit is ever open."""
 
 log = structlog.get_logger()
+
+
+class Circuit:
+    """The circuit of one space: closed (all calls pass), open (none passes), or half-open (one call probes).
+
+    After three failures in a row no process calls the embedder for a while. The state is in the cache, so that web and
+    workers share it where the cache is shared. One that was lost or has expired means a closed circuit: the next three
+    failures open it again.
+    """
+
+    def __init__(self, space: str) -> None:
+        # Hashed, because a model's name may have characters that a cache key may not.
+        name = f"embedding-circuit:{hashlib.sha256(space.encode()).hexdigest()[:16]}"
+        self._keys = {part: f"{name}:{part}" for part in ("open", "probe", "trips", "failures")}
+        self._kept: Mapping[str, Any] = {}
+
+    def is_open(self) -> bool:
+        """Return whether calls are refused now. A half-open circuit is no longer open."""
+        return cache.get(self._keys["open"]) is not None
+
+    def admits(self) -> bool:
+        """Return whether the caller may call now. While half-open, only the first caller may: others would all wait."""
+        self._kept = cache.get_many(self._keys.values())
+        if self._keys["open"] in self._kept:
+            return False
+        return not self._kept.get(self._keys["trips"]) or cache.add(self._keys["probe"], True, timeout=_PROBE)
+
+    def note_success(self) -> None:
+        """Close the circuit where the call was admitted after failures, because the embedder has answered."""
+        if self._kept:
+            self.close()
+
+    def close(self) -> None:
+        """Let all calls pass, and forget the failures."""
+        cache.delete_many(self._keys.values())
+
+    def note_failure(self, retry_after: float | None = None) -> None:
+        """Count a failure. The third in a row opens the circuit for 15 seconds; a failed probe doubles the time.
+
+        An embedder that sent a `Retry-After` is not called until then, ten minutes at most.
+        """
+        if self.is_open():  # A call that began before the circuit opened has failed as well: not another failed probe.
+            return
+        pause = retry_after or 0.0
+        if cache.get(self._keys["trips"]) or self._count("failures") >= FAILURES:
+            pause = max(pause, SHORTEST * 2 ** min(self._count("trips") - 1, 10))
+        if pause:
+            cache.set(self._keys["open"], True, timeout=min(LONGEST, pause))
+            cache.delete(self._keys["probe"])
+
+    def _count(self, part: str) -> int:
+        cache.add(self._keys[part], 0, timeout=_REMEMBERED)
+        try:
+            return cache.incr(self._keys[part])
+        except ValueError:  # It expired between the two lines.
+            return 1
 
 
 class CircuitOpen(EmbedderError):
@@ -70,6 +137,17 @@ def _embed(embedder: Embedder, texts: Sequence[str], timeout: float) -> Embedded
     if isinstance(embedder, TokenEmbedder):
         return embedder.embed_tokens(texts)
     return Embedded(embedder.embed(texts, timeout=timeout))
+
+
+def embed_question(query: str) -> Embedded:
+    """Return the vector of a question, and its tokens as it is searched for.
+
+    Raises:
+        EmbedderError: search by keyword alone then, and say so.
+    """
+    embedder = provider()
+    embedded = embed_query(embedder, query)
+    return embedder.weigh_question(query, embedded) if isinstance(embedder, TokenEmbedder) else embedded
 
 
 def warm_up() -> None:
