@@ -1,5 +1,6 @@
 """Calls: the usage log. A process that serves writes down the calls of the last moment together (decision 63)."""
 
+import json
 from collections.abc import Sequence
 from time import monotonic
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from django.db import connection
 from accounts.actor import Actor
 from bigmind.core.after_reply import AFTER_REPLY
 from bigmind.database.change_notifications import CHANNEL, Change
+from bigmind.database.postgresql.kept_plans import Repeated, Statement, Together
 
 _RECORD = """
 WITH not_waiting AS (
@@ -22,24 +24,25 @@ INSERT INTO accounts_call (
 SELECT %s, %s, %s, %s, %s, %s, %s, %s, %s, now() FROM not_waiting
 """
 # Anyone who was deleted meanwhile is not written of; of a key or an agent that was, no more is known.
-_WRITE_DOWN = """
+_WRITE_DOWN = Repeated(
+    """
 WITH not_waiting AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
 INSERT INTO accounts_call (
     user_id, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, at
 )
-SELECT person.id, key.id, agent.id, operation, door, outcome, milliseconds, tokens, request_id,
-    now() - make_interval(secs => ago)
-FROM not_waiting, unnest(
-    %s::uuid[], %s::uuid[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::float8[], %s::int[], %s::text[],
-    %s::float8[]
-) WITH ORDINALITY AS call(
-    user_id, key_id, agent_id, operation, door, outcome, milliseconds, tokens, request_id, ago, ordinal
+SELECT person.id, (SELECT id FROM accounts_apikey WHERE id = key_id),
+    (SELECT id FROM accounts_agent WHERE id = agent_id), operation, transport, outcome, milliseconds, tokens,
+    request_id, now() - make_interval(secs => ago)
+FROM not_waiting, jsonb_to_recordset(%s) AS call(
+    user_id uuid, key_id uuid, agent_id bigint, operation text, transport text, outcome text, milliseconds float8,
+    tokens int, request_id text, ago float8
 )
-JOIN accounts_user AS person ON person.id = call.user_id
-LEFT JOIN accounts_apikey AS key ON key.id = call.key_id
-LEFT JOIN accounts_agent AS agent ON agent.id = call.agent_id
-ORDER BY ordinal
-"""
+JOIN accounts_user AS person ON person.id = user_id
+ORDER BY ago DESC
+""",
+    (0,),
+)
+_ANNOUNCE = "SELECT pg_notify(%s, change) FROM unnest(%s::text[]) AS change"
 
 
 class CallRow(NamedTuple):
@@ -91,14 +94,10 @@ def record_call(
 
 
 def _write_down(rows: Sequence[CallRow]) -> None:
-    *columns, at, changes = map(list, zip(*rows, strict=True))
-    now = monotonic()
-    announced = sorted({change for change in changes if change is not None})
-    notify = "; SELECT pg_notify(%s, change) FROM unnest(%s::text[]) AS change"
+    now, announced = monotonic(), sorted({row.change for row in rows if row.change is not None})
+    calls = json.dumps([{**row._asdict(), "ago": now - row.at} for row in rows], default=str)
+    statements: list[Statement] = [(_WRITE_DOWN, (calls,))]
+    if announced:
+        statements.append((_ANNOUNCE, (CHANNEL, announced)))
     with connection.cursor() as cursor:
-        parameters: list[Any] = [
-            *columns,
-            [now - moment for moment in at],
-            *([CHANNEL, announced] if announced else []),
-        ]
-        cursor.execute(_WRITE_DOWN + notify * bool(announced), parameters)
+        cursor.execute(Together(statements))

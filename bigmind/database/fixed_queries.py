@@ -69,7 +69,7 @@ class FixedQuery:
         self._compiled = cache(partial(_Compiled, build, JOINS_IN_ORDER if joins_in_order else "", keeps_plan))
 
     def __call__(self, *values: Any) -> list[Any]:
-        return self.compile(*values).rows(values)
+        return self._compiled(*_forms_of(values)).rows(values)
 
     def compile(self, *values: Any) -> "_Compiled":
         """Return the form of the query that these values have."""
@@ -90,7 +90,7 @@ def ask_together(*asked: Asked) -> list[list[Any]]:
     """Ask several queries in one message to the database; return the rows of each."""
     made = [query.compile(*values) for query, values in asked]
     statements = [(one.sql, one.parameters(values)) for one, (_, values) in zip(made, asked, strict=True)]
-    with connections[made[0].database].cursor() as cursor:
+    with connections[made[0].queryset.db].cursor() as cursor:
         cursor.execute(Together(statements))
         rows = [cursor.fetchall()]
         while cursor.nextset():
@@ -127,10 +127,10 @@ class _Compiled:
 
     def __init__(self, build: Build, prefix: str, keeps_plan: bool, *form: Any) -> None:
         marks = {at: _MARKS[kind](at) for at, kind in enumerate(form) if isinstance(kind, type)}
-        self._queryset = build(
+        self.queryset = build(
             *(one.kind() if isinstance(one, _Empty) else marks.get(at, one) for at, one in enumerate(form))
         )
-        self._compiler = self._queryset.query.get_compiler(self._queryset.db)
+        self._compiler = self.queryset.query.get_compiler(self.queryset.db)
         sql, parameters = self._compiler.as_sql()
         self._converters: Any = None
         used: set[int] = set()
@@ -145,7 +145,7 @@ class _Compiled:
             used.add(begins)
         columns = [column for column, *_ in self._compiler.select]
         # What the database returns is what is asked for: nothing is left for Django to do.
-        is_listed = self._queryset._iterable_class is ValuesListIterable
+        is_listed = self.queryset._iterable_class is ValuesListIterable
         self._is_plain = is_listed and not self._compiler.get_converters(columns)
         self._sources = [(place, source) for place, source in enumerate(sources) if source]
         sql = f"{prefix}{sql}"
@@ -160,22 +160,18 @@ class _Compiled:
             parameters[place] = source(values)
         return tuple(parameters)
 
-    @property
-    def database(self) -> str:
-        """The name of the connection that is asked."""
-        return self._queryset.db
-
     def rows(self, values: Values) -> list[Any]:
         """Ask the query with these values."""
-        with connections[self.database].cursor() as cursor:
+        with connections[self.queryset.db].cursor() as cursor:
             cursor.execute(self.sql, self.parameters(values))
-            return self.read(cursor.fetchall())
+            rows = cursor.fetchall()
+        return self.read(rows) if rows and not self._is_plain else rows
 
     def read(self, rows: list[Any]) -> list[Any]:
         """Return what the query returns where these rows are the answer of the database."""
-        made = self._queryset
-        if self._is_plain or not rows:
+        if self._is_plain:
             return rows
+        made = self.queryset
         # Copies: threads share what was compiled, and each has a connection of its own.
         compiler: Any = copy(self._compiler)
         query: Any = copy(made.query)

@@ -121,7 +121,7 @@ def erase_captured(events: QuerySet[HookEvent]) -> None:
     # Others received what was asked last here, where a session has no headline.
     sessions = [str(pk) for pk in events.values_list("conversation__session", flat=True).distinct() if pk]
     ReceiptText.objects.filter(kind="session", source_id__in=sessions, text__startswith=AT_WORK_LINE).delete()
-    # `keep_question` knows a prompt by its words and the limit of its recall: both have to be as they were.
+    # `insert_question` knows a prompt by its words and the limit of its recall: both have to be as they were.
     prompts = [(user, prompt[:QUERY_CHARS]) for user, prompt in events.exclude(prompt="").values_list("user", "prompt")]
     forget_prompts(prompts, limit=FOUND)
     events.delete()

@@ -19,6 +19,7 @@ from bigmind.core.argument_types import Before, Cursor, Importance, Limit, Offse
 from bigmind.core.errors import NotFound
 from bigmind.core.word_filters import has_words
 from bigmind.database.pagination import Page, page_of
+from bigmind.database.postgresql.kept_plans import Statement
 from bigmind.database.rls import rls_scope
 from bigmind.text.hygiene import cut
 from bigmind.text.token_counts import count_tokens
@@ -49,7 +50,7 @@ from knowledge.conversation.current_sessions import (
 from knowledge.exposures.context_receipts import keep_receipt, note_erased
 from knowledge.exposures.exposures import Exposure, note_use
 from knowledge.exposures.ledgers import Sent, note_sent
-from knowledge.exposures.recent_questions import keep_start
+from knowledge.exposures.recent_questions import insert_start
 from knowledge.exposures.sent_lines import LineOwner, keep_texts
 from knowledge.models import CaptureMode, CompanyEntry, Conversation, Dispatch, Kind, Note, Session, Summary
 from knowledge.models.base import delete_keeping_id
@@ -150,8 +151,8 @@ def open_with_context(actor: Actor, *, project: str = "", topics: list[str] | No
         session.project, session.topics = project or session.project, topics or session.topics
         session.save(update_fields=["project", "topics"])
         note_writings(Kind.SUMMARY, [session.pk], made=True)
-    keep = partial(_keep_asked, actor, about, topics or [], context)
-    note_sent(Sent(actor, _exposures_of(context), session=session, also=keep))
+    keep = partial(_insert_start, actor, about, topics or [], context)
+    note_sent(Sent(actor, _exposures_of(context), session=session, asked=keep, also=partial(_note_told, context)))
     if left:
         note_as_heard(left)
     return StartedSession(session, context, closed, others, left, WRITING[how], notices)
@@ -162,8 +163,11 @@ def _say_unsettled(number: int) -> list[str]:
     return [f'{things} to settle with the user: memory_tidy(concern="contradiction")'] if number else []
 
 
-def _keep_asked(actor: Actor, project: str, topics: list[str], context: Context) -> None:
-    keep_start(actor, project=project, topics=topics, room=context.room_for_company)
+def _insert_start(actor: Actor, project: str, topics: list[str], context: Context) -> Statement | None:
+    return insert_start(actor, project=project, topics=topics, room=context.room_for_company)
+
+
+def _note_told(context: Context) -> None:
     # Reported once: the next session gets only later decisions.
     for model, is_elsewhere in ((CompanyEntry, False), (Dispatch, True)):
         if told := [int(one.id) for one in context.chosen["decisions"] if one.is_elsewhere is is_elsewhere]:

@@ -156,7 +156,7 @@ class Context:
     def room_for_company(self) -> int:
         """How many tokens company knowledge had, or would have had if there had been more of it.
 
-        `keep_start` keeps it, so that decisions can be tried on this start.
+        `insert_start` keeps it, so that decisions can be tried on this start.
         """
         part = self.parts["company"]
         if part.left:

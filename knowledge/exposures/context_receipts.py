@@ -136,9 +136,7 @@ def keep_recalled(user: User, session: Session, text: str, owners: Mapping[str, 
 
     Nothing is kept of sessions without a receipt: those that no agent started.
     """
-    if not Receipt.objects.filter(session=session).exists():
-        return
-    if (texts := keep_texts(user, text, owners)) is not None:
+    if (texts := keep_texts(user, text, owners, session=session)) is not None:
         recall = json.dumps([{"at": at.isoformat(), "tokens": count_tokens(text), "texts": texts}])
         with connection.cursor() as cursor:
             cursor.execute(_ADD_RECALL, [RECALLS_KEPT, recall, recall, session.pk])

@@ -14,6 +14,7 @@ from accounts.services.usage import COLLEAGUES, may_be_shown
 from bigmind.core.errors import Invalid
 from bigmind.core.handles import read_handle
 from bigmind.core.private_row_numbers import number_in
+from bigmind.database.postgresql.kept_plans import Statement
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import echo
 from knowledge.exposures.feedback import id_of_visible, open_complaints, record_feedback
@@ -63,7 +64,8 @@ ON CONFLICT (entry_id) DO UPDATE SET
 _SERVE = """
 INSERT INTO knowledge_serving (session_id, user_id, kind, source_id, at, answered, cited, misled)
 SELECT %s, %s, kind, id, %s + place * interval '1 microsecond', false, false, false
-FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS shown(kind, id, place) ORDER BY kind, id
+FROM unnest(string_to_array(%s, ' '), string_to_array(%s, ' ')) WITH ORDINALITY AS shown(kind, id, place)
+ORDER BY kind, id
 ON CONFLICT DO NOTHING
 """
 
@@ -78,9 +80,14 @@ class Exposure(NamedTuple):
 def serve(session: Session, exposures: Iterable[Exposure]) -> None:
     """Record what a session is shown: one row for each thing, however often it is shown."""
     if shown := list(exposures):
-        kinds, ids = [str(one.kind) for one in shown], [str(one.source_id) for one in shown]
         with connection.cursor() as cursor:
-            cursor.execute(_SERVE, [session.pk, session.user_id, timezone.now(), kinds, ids])
+            cursor.execute(*insert_of(session, shown))
+
+
+def insert_of(session: Session, exposures: Sequence[Exposure]) -> Statement:
+    """Return the statement that records what a session is shown, of which neither kinds nor ids have spaces."""
+    kinds, ids = [" ".join(map(str, each)) for each in zip(*exposures, strict=True)]
+    return _SERVE, [session.pk, session.user_id, timezone.now(), kinds, ids]
 
 
 def note_use(actor: Actor, session: Session, *, used: Sequence[str] | None, misleading: Sequence[str] | None) -> None:

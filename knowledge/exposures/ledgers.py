@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
+from typing import cast
 
 import structlog
 from django.db import DatabaseError, connection, transaction
@@ -16,13 +17,15 @@ from django.utils import timezone
 
 from accounts.actor import Actor
 from bigmind.core.after_reply import AFTER_REPLY
+from bigmind.database.postgresql.base import DatabaseWrapper
+from bigmind.database.postgresql.kept_plans import Statement, Together
 from bigmind.database.read_only import is_read_only
 from bigmind.database.rls import rls_scope
 from knowledge.conversation.current_sessions import session_at_work, session_of_agent
 from knowledge.exposures.context_receipts import keep_recalled
-from knowledge.exposures.exposures import MEASURED, Exposure, serve
+from knowledge.exposures.exposures import MEASURED, Exposure, insert_of
 from knowledge.exposures.gaps import keep_unanswered
-from knowledge.exposures.recent_questions import QuestionRecord, keep_question
+from knowledge.exposures.recent_questions import QuestionRecord, insert_question
 from knowledge.exposures.sent_lines import LineOwner
 from knowledge.models import Session
 
@@ -41,6 +44,7 @@ class Sent:
         question: What it answers, with what the search found.
         text: What the agent received, where the receipt of its session keeps it.
         session: The session it was sent to. Default: the open one that the agent works in.
+        asked: Returns the statement that keeps what was asked, where that is no question.
         also: Writes what else is to be known of it.
     """
 
@@ -50,6 +54,7 @@ class Sent:
     text: SentText | None = None
     session: Session | None = None
     at: datetime = field(default_factory=timezone.now)
+    asked: Callable[[], Statement | None] | None = None
     also: Callable[[], object] | None = None
 
 
@@ -71,8 +76,7 @@ def _write_sent(events: Sequence[Sent]) -> None:
             with transaction.atomic():
                 if is_alone:
                     # A crash may lose these rows: no commit waits until they have reached the disk.
-                    with connection.cursor() as cursor:
-                        cursor.execute("SET LOCAL synchronous_commit TO off")
+                    cast("DatabaseWrapper", connection).send_before_next("SET LOCAL synchronous_commit TO off")
                 for sent in some:
                     with _log_failure(), transaction.atomic():
                         _write_one(sent)
@@ -89,12 +93,17 @@ def _log_failure() -> Iterator[None]:
 def _write_one(sent: Sent) -> None:
     at_work = sent.session or (session_at_work(sent.actor) if sent.items else None)
     measured = [item for item in sent.items if item.kind in MEASURED]
+    statements = [sent.asked()] if sent.asked else []
     if measured and (session := at_work or session_of_agent(sent.actor)):
-        serve(session, measured)
+        statements.append(insert_of(session, measured))
+    if sent.question:
+        statements.append(insert_question(sent.actor.user, sent.question))
+    if statements := [one for one in statements if one]:
+        with connection.cursor() as cursor:
+            cursor.execute(Together(statements))
     if at_work and sent.items and sent.text:
         keep_recalled(sent.actor.user, at_work, *sent.text(), at=sent.at)
     if sent.question:
-        keep_question(sent.actor.user, sent.question)
         # Last: two people who ask the same at once wait for each other here.
         keep_unanswered(sent.actor.user, sent.question)
     if sent.also:

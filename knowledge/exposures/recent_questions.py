@@ -14,14 +14,12 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
-import structlog
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from accounts.actor import Actor
 from accounts.models import User
-from bigmind.database.read_only import is_read_only
+from bigmind.database.postgresql.kept_plans import Statement
 from bigmind.privacy.screening import find_secrets
 from bigmind.text.hygiene import digest, one_line
 from knowledge.models import QUESTION_CHARS, AskedForm, AskedQuestion, EmbeddingSpace, Kind
@@ -43,8 +41,6 @@ USUAL_COST = 60
 """Approximate tokens of a line before a prompt: used for items after the answer, whose lines are not rendered."""
 
 Thing = tuple[str, str]
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -71,16 +67,16 @@ class QuestionRecord:
     costs: Mapping[Thing, int] = field(default_factory=dict)
 
 
-def keep_question(user: User, record: QuestionRecord) -> None:
-    """Keep a question, with what a replay needs; not one with a secret, and none without a vector."""
+def insert_question(user: User, record: QuestionRecord) -> Statement | None:
+    """Return the statement that keeps a question, with what a replay needs; None with a secret or without a vector."""
     found = record.found
     if record.how is None or found.vector is None or found.space is None or not settings.KEEP_ASKED_DAYS:
-        return
+        return None
     if find_secrets(record.query):
-        return
+        return None
     text = one_line(record.query).strip()
     signs = found.tokens.signs if found.tokens else None
-    _keep(
+    return _insert(
         user,
         record.how,
         record.project,
@@ -97,18 +93,15 @@ def keep_question(user: User, record: QuestionRecord) -> None:
     )
 
 
-def keep_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) -> None:
-    """Keep a session's start: its project and topics, and the tokens that company knowledge had there."""
-    if not (actor.is_agent and settings.KEEP_ASKED_DAYS) or is_read_only():
-        return
+def insert_start(actor: Actor, *, project: str, topics: Sequence[str], room: int) -> Statement | None:
+    """Return the statement that keeps a session's start: its project and topics, and the tokens that company knowledge
+    had there; None where no agent starts it.
+    """
+    if not (actor.is_agent and settings.KEEP_ASKED_DAYS):
+        return None
     named_topics = sorted(set(topics))
-    try:
-        with transaction.atomic():
-            _keep(
-                actor.user, AskedForm.START, project, "", " ".join(named_topics), {"topics": named_topics, "room": room}
-            )
-    except DatabaseError as error:
-        log.warning("A start was not kept.", error=error)
+    outline = {"topics": named_topics, "room": room}
+    return _insert(actor.user, AskedForm.START, project, "", " ".join(named_topics), outline)
 
 
 def forget_prompts(prompts: Iterable[tuple[UUID, str]], *, limit: int) -> None:
@@ -129,7 +122,7 @@ def _identity_of(text: str, limit: int) -> str:
     return f"{text} {limit}"
 
 
-def _keep(
+def _insert(
     user: User,
     how: AskedForm,
     project: str,
@@ -140,7 +133,7 @@ def _keep(
     space: EmbeddingSpace | None = None,
     vector: bytes | None = None,
     tokens: bytes | None = None,
-) -> None:
+) -> Statement:
     row: tuple[Any, ...] = (
         user.pk,
         how,
@@ -152,8 +145,7 @@ def _keep(
         vector,
         tokens,
     )
-    with connection.cursor() as cursor:
-        cursor.execute(_KEEP, [*row, json.dumps(outline, separators=(",", ":"))])
+    return _KEEP, [*row, json.dumps(outline, separators=(",", ":"))]
 
 
 def _outline(found: Findings, groups: Sequence[Findings], costs: Mapping[Thing, int]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ A line is stored once, however often it is sent. A trigger deletes it with its s
 erases can forget to.
 """
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,17 +12,19 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField, Value
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from accounts.models import User
-from bigmind.database.fixed_queries import FixedQuery
+from bigmind.database.fixed_queries import FixedQuery, ask_together
 from bigmind.database.rls import rls_bypass
 from bigmind.text.hygiene import digest
 from knowledge.kinds import KINDS
-from knowledge.models import HookEvent, Kind, Receipt, ReceiptText
+from knowledge.models import HookEvent, Kind, Receipt, ReceiptText, Session
 
 ERASED = "(erased)"
 OF_COMPANY = ("company", "decision")
@@ -44,7 +47,8 @@ DELETE FROM knowledge_receipttext WHERE user_id = %(user)s AND at < %(before)s A
 
 _ADD = """
 INSERT INTO knowledge_receipttext (user_id, at, digest, kind, source_id, quoted_id, text)
-SELECT %s, %s, line.* FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[]) AS line
+SELECT %s, %s, line ->> 0, line ->> 1, line ->> 2, line ->> 3, line ->> 4
+FROM jsonb_array_elements(%s) WITH ORDINALITY AS lines(line, place) ORDER BY place
 RETURNING digest, kind, source_id, id
 """
 _TOLD_IN_SESSION = """(
@@ -81,24 +85,29 @@ class SentLine:
     id: str = ""
 
 
-def keep_texts(user: User, text: str, owners: Mapping[str, LineOwner]) -> list[int] | None:
+def keep_texts(
+    user: User, text: str, owners: Mapping[str, LineOwner], *, session: Session | None = None
+) -> list[int] | None:
     """Keep a text line by line; return the ids of the lines, in their order, or None where none are kept.
 
     Args:
         owners: The sources of lines, by the line itself or by a part that only its lines have.
+        session: Nothing is kept where this session has no receipt.
     """
     if not settings.KEEP_TOLD_DAYS:
         return None
     lines = [(digest(line), *_owner_of(line, owners), line) for line in text.splitlines()]
-    kept = _KEPT(user.pk, sorted({line[0] for line in lines}))
+    known_lines = _KEPT, (user.pk, f"{{{','.join(sorted({line[0] for line in lines}))}}}")
+    kept, *receipts = ask_together(known_lines, *([(_RECEIPT, (session.pk,))] if session else []))
+    if receipts == [[]]:
+        return None
     known = {(key, kind, id): pk for key, kind, id, pk in kept}
     missing = {line[:3]: line for line in lines if line[:3] not in known}
     if gone := _find_erased({LineOwner(*line[1:4]) for line in missing.values()}):
         missing = {key: line for key, line in missing.items() if LineOwner(*line[1:4]) not in gone}
     if missing:
-        columns = [*map(list, zip(*missing.values(), strict=True))]
         with connection.cursor() as cursor:
-            cursor.execute(_ADD, [user.pk, timezone.now(), *columns])
+            cursor.execute(_ADD, [user.pk, timezone.now(), json.dumps([*missing.values()])])
             known |= {(key, kind, id): pk for key, kind, id, pk in cursor.fetchall()}
     return [known[line[:3]] for line in lines if line[:3] in known]
 
@@ -187,9 +196,11 @@ def _kind_of(owner: LineOwner) -> str:
     return Kind.COMPANY if owner.kind in OF_COMPANY else owner.kind
 
 
-def _lines_kept(user_id: UUID, digests: list[str]) -> QuerySet[Any, Any]:
-    kept = ReceiptText.objects.filter(user=user_id, digest__any_of=digests)
+def _lines_kept(user_id: UUID, digests: str) -> QuerySet[Any, Any]:
+    each = Cast(Value(digests), ArrayField(TextField()))
+    kept = ReceiptText.objects.filter(user=user_id, digest__any_of=each)
     return kept.values_list("digest", "kind", "source_id", "pk")
 
 
 _KEPT = FixedQuery(_lines_kept)
+_RECEIPT = FixedQuery(lambda session_id: Receipt.objects.filter(session=session_id).values_list("pk"))

@@ -140,7 +140,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     is_pooled = False
     _last_seen = 0.0
     _told = NOBODY
-    _due_savepoints: tuple[str, ...] = ()
+    _due: tuple[str, ...] = ()
 
     def get_connection_params(self) -> dict[str, Any]:
         """Return what psycopg connects with; the limits are for sessions, which pools do not let everyone begin."""
@@ -155,7 +155,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         super().init_connection_state()
         assert self.connection is not None
         pid, self._told, self.kept = self.connection.info.backend_pid, NOBODY, KeptPlans()
-        self._due_savepoints = ()
+        self._due = ()
         limits = "".join(_KEEP.format(pid=pid, name=name, value=value) for name, value in self._limits.items())
         row = self.connection.execute(_BEGIN_SESSION.format(pid=pid) + limits).fetchone()
         self.is_pooled = not row[0]
@@ -187,9 +187,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
             token = token_of(whom, None if self.is_pooled else self.connection.info.backend_pid)
             before.append(f"SET LOCAL {SETTING} = '{token}'")
             self._told = whom
-        if self._due_savepoints:
-            before.extend(self._due_savepoints)
-            self._due_savepoints = ()
+        if self._due:
+            before.extend(self._due)
+            self._due = ()
         # Only alone: else it would hold for what follows in the transaction, too.
         if begins and not self.in_atomic_block and isinstance(query, str) and query.startswith(JOINS_IN_ORDER):
             before.append("SET LOCAL join_collapse_limit = 1")
@@ -212,30 +212,34 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _start_transaction_under_autocommit(self) -> None:
         """Leave BEGIN to the first statement. Django calls this where a database begins transactions by a statement."""
 
+    def send_before_next(self, statement: str) -> None:
+        """Let a statement without an answer travel with the next one of this transaction, if there is one."""
+        self._due += (statement,)
+
     # A savepoint and its release travel with the next statement, too. One around which nothing was sent never does.
     def _savepoint(self, sid: str) -> None:
-        self._due_savepoints += (self.ops.savepoint_create_sql(sid),)
+        self._due += (self.ops.savepoint_create_sql(sid),)
 
     def _savepoint_commit(self, sid: str) -> None:
-        if (begin := self.ops.savepoint_create_sql(sid)) in self._due_savepoints:
-            self._due_savepoints = self._due_savepoints[: self._due_savepoints.index(begin)]
+        if (begin := self.ops.savepoint_create_sql(sid)) in self._due:
+            self._due = self._due[: self._due.index(begin)]
         else:
-            self._due_savepoints += (self.ops.savepoint_commit_sql(sid),)
+            self._due += (self.ops.savepoint_commit_sql(sid),)
 
     def _savepoint_rollback(self, sid: str) -> None:
-        if (begin := self.ops.savepoint_create_sql(sid)) in self._due_savepoints:
-            self._due_savepoints = self._due_savepoints[: self._due_savepoints.index(begin) + 1]
+        if (begin := self.ops.savepoint_create_sql(sid)) in self._due:
+            self._due = self._due[: self._due.index(begin) + 1]
             return
-        self._due_savepoints = ()
+        self._due = ()
         super()._savepoint_rollback(sid)  # type: ignore[misc]
         self._told = ""  # What was set after the savepoint is as it was before.
 
     def _commit(self) -> None:
-        self._due_savepoints = ()
+        self._due = ()
         super()._commit()  # type: ignore[misc]
 
     def _rollback(self) -> None:
-        self._due_savepoints = ()
+        self._due = ()
         super()._rollback()  # type: ignore[misc]
 
     @property

@@ -43,12 +43,16 @@ class Repeated(str):
     __hash__ = object.__hash__
 
 
+Statement = tuple[str, Sequence[Any]]
+"""A statement with its parameters."""
+
+
 class Together(str):
-    """Several statements with their parameters, which are sent in one message: they are one transaction."""
+    """Several statements which are sent in one message: they are one transaction."""
 
-    parts: Sequence[tuple[str, Sequence[Any]]]
+    parts: Sequence[Statement]
 
-    def __new__(cls, parts: Sequence[tuple[str, Sequence[Any]]]) -> "Together":
+    def __new__(cls, parts: Sequence[Statement]) -> "Together":
         """Make one of the statements."""
         statement = super().__new__(cls, ";".join([sql for sql, _ in parts]))
         statement.parts = parts
