@@ -9,7 +9,7 @@ its object. The weights were chosen on two public APIs and measured on others: d
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -24,6 +24,7 @@ from bigmind.database.replicas import read_cursor
 from bigmind.text.words import CAMEL, WORD
 from knowledge.models import Reference, ReferenceType
 from knowledge.models.references import ReferenceQuerySet
+from knowledge.references.plain_words import CONTENT, PEOPLE, name_acts, word_meanings
 from knowledge.search.findings import Findings
 from knowledge.search.synonyms import Synonyms
 from knowledge.search.typed_names import PARAMETER, path_form, request_in, spell
@@ -32,43 +33,58 @@ CANDIDATES = 60
 """How many references are compared by their fields, of those that the names suggest."""
 DERIVED = 4
 """Letters that a stem needs for another to be made of it."""
-_ENDINGS = ("e", "ee", "er", "or", "ing", "ment", "ship", "ion", "ed", "s")
+_ENDINGS = ("e", "ee", "er", "i", "or", "ing", "ment", "ship", "ion", "ed", "s")
 """What English makes nouns of verbs with, and stemming leaves: assign, assignee; member, membership."""
 
 _TITLE, _OPERATION, _PATH, _KEYWORDS, _SUMMARY = 1.0, 0.9, 0.8, 0.7, 0.5
-_SYNONYM, _FORM, _ALIAS = 0.9, 0.7, 0.9
+_SYNONYM, _MEANT, _FORM, _ALIAS = 0.9, 0.75, 0.7, 0.9
 MOST_ALIASES = 20
-_VERB = 0.6
+_VERB = 0.45
 """A verb weighs less than what it is done to: many words say the same, and the method says it again."""
-_COVERED, _TITLE_ASKED, _PATH_ASKED, _METHOD, _OBJECT, _ONE_OR_MANY = 1.0, 0.4, 0.3, 0.25, 0.2, 0.1
-_OUTDATED = 0.13
+_PERSON = 0.5
+"""Somebody is hardly ever named: that a user or member is meant counts half."""
+_COVERED, _TITLE_ASKED, _PATH_ASKED, _METHOD, _OBJECT, _ONE_OR_MANY = 1.0, 0.36, 0.3, 0.4, 0.2, 0.2
+_OBJECT_ALONE = 0.7
+"""How well a path fits that ends in the object of a verb, where others end in the verb: /issues, to watch an issue."""
+_OUTDATED, _IN_BULK = 0.2, 0.1
 _WHOLE = _COVERED + _TITLE_ASKED + _PATH_ASKED + _METHOD + _OBJECT + _ONE_OR_MANY
 
 _READS = (
     "get list show view display retrieve fetch read find search see look download check count compare describe query"
 )
+_CREATES = "create add new make insert register post issue attach start"
 _ACTS: Mapping[str, tuple[str, Mapping[str, float]]] = {
     "read": (f"{_READS} lookup preview", {"GET": 1.0}),
-    "create": ("create add new make insert register post issue attach start open upload", {"POST": 1.0, "PUT": 0.6}),
+    "create": (f"{_CREATES} open upload send leave give ask write log record", {"POST": 1.0, "PUT": 0.6}),
     "update": ("update edit modify change rename replace patch", {"PATCH": 1.0, "PUT": 1.0, "POST": 0.5}),
-    "save": ("store save put set", {"PUT": 1.0, "POST": 0.9, "PATCH": 0.8}),
-    "delete": ("delete remove destroy drop erase", {"DELETE": 1.0}),
+    "save": ("store save", {"POST": 1.0, "PUT": 0.9, "PATCH": 0.8}),
+    "set": ("set", {"PUT": 1.0, "POST": 0.9, "PATCH": 0.8}),
+    "put": ("put", {"POST": 1.0, "PUT": 0.9, "PATCH": 0.8}),
+    "delete": ("delete remove destroy drop erase kick", {"DELETE": 1.0}),
+    "end": (
+        "cancel stop end terminate finish abort close reopen",
+        {"POST": 0.9, "PUT": 1.0, "PATCH": 1.0, "DELETE": 0.9},
+    ),
 }
 """What the verbs of a question ask for, and the methods that do it."""
 _PLAIN = frozenset(
-    """add change create delete destroy display drop edit erase fetch find get insert list look make modify new put read
-    remove retrieve save see set show store update view""".split()  # noqa: SIM905
+    """add change create delete destroy display drop edit erase fetch find get give insert kick leave list look make
+    modify new put read remove retrieve save see send set show store update view write""".split()  # noqa: SIM905
 )
 """Verbs that are said of anything, and stand for each other. Others, such as compare, tell by themselves."""
 _ACT_OF = {verb: act for act, (verbs, _) in _ACTS.items() for verb in verbs.split()}
+_MAKES = frozenset({"create", "update", "save", "set", "put"})
+_PLAINLY = frozenset({"read", "create", "update", "delete"})
 _UNKNOWN_ACT = {"POST": 1.0, "PUT": 0.9, "PATCH": 0.8, "DELETE": 0.3}
 """Methods of a verb that is in no list, as in “transfer a repository”: it does something, and hardly deletes."""
 _ASKS = frozenset("which what who whose where when".split())  # noqa: SIM905
-_LISTS = frozenset("list all every which search find".split())  # noqa: SIM905
-_PREPOSITIONS = frozenset("of from in to for on by with at into about as that".split())  # noqa: SIM905
-_OBJECT_FOLLOWS = frozenset("a an the all two on for to into someone somebody".split())  # noqa: SIM905
-_ANYBODY = frozenset("someone somebody something anything two want need possible please".split())  # noqa: SIM905
+_LISTS = frozenset("list all every everybody everyone which who search find".split())  # noqa: SIM905
+_PREPOSITIONS = frozenset("of from in to for on by with at into about as that onto off out".split())  # noqa: SIM905
+_OBJECT_FOLLOWS = frozenset("a an the all two on for to into people several multiple".split())  # noqa: SIM905
+_SAYS_NOTHING = frozenset("something anything two want need possible please belong belongs".split())  # noqa: SIM905
 _OLD = frozenset("legacy deprecated".split())  # noqa: SIM905
+_BULK = frozenset("batch bulk mass multiple".split())  # noqa: SIM905
+_MANY_AT_ONCE = _BULK | {"all", "many", "several"}
 _LEADS_IN = re.compile(
     r"\s*(?:please\s+)?(?:how\s+(?:do|can|to|would|should)\s+)?(?:(?:can|may|could)\s+)?(?:(?:i|we|you|one)\s+)?",
     re.IGNORECASE,
@@ -110,22 +126,27 @@ class Wish:
         terms: Its words, stemmed, without those that say nothing.
         verb: The stem of the word that says what is to be done, if it is one of many that say the same.
         act: What the verb asks for: a key of the table of verbs, `other` for any other verb, or empty.
+        deed: The stem of a verb that paths may end in, as those of “fork” and “snooze” do, or empty.
         objects: The stems of what it is done to, before any “of …” or “to …”.
         lists: Whether several are asked for.
+        bulk: Whether something is to be done to several at once.
         compounds: Neighbouring words as one: “cron job” for CronJob, each with the two stems.
     """
 
     terms: Sequence[str]
     verb: str
     act: str
+    deed: str
     objects: Sequence[str]
     lists: bool
+    bulk: bool
     compounds: Mapping[str, frozenset[str]]
     synonyms: Synonyms
 
-    def alternatives(self, term: str) -> Collection[str]:
-        """Return all words that mean the same as a word of the question."""
-        return self.synonyms.get(term, frozenset({term}))
+    def alternatives(self, term: str) -> Mapping[str, float]:
+        """Return all words that may mean the same as a word of the question, and how much each counts."""
+        meant = dict.fromkeys(_meanings_by_stem().get(term, ()), _MEANT)
+        return meant | dict.fromkeys(self.synonyms.get(term, ()), _SYNONYM) | {term: 1.0}
 
     def words_in(self, card: "Card") -> list[str]:
         """Return the words of the question that the fields have, or one that means the same."""
@@ -140,30 +161,40 @@ class Wish:
 
 def wish_in(question: str, synonyms: Synonyms) -> Wish:
     """Return what a question asks for. Only its first word is taken for a verb: issue, store and set are nouns, too."""
-    words = _words(question[_LEADS_IN.match(question).end() :])  # type: ignore[union-attr]
+    said = _words(question[_LEADS_IN.match(question).end() :])  # type: ignore[union-attr]
+    words = name_acts(said)
     stems = stems_of(words)
-    known_words = [word for word in words if stems[word] and word not in _ANYBODY]
-    asks = bool(words) and (words[0] in _ASKS or "many" in words)
+    known_words = [word for word in words if stems[word] and word not in _SAYS_NOTHING]
+    asks = bool(words) and (said[0] in _ASKS or "many" in words)
     first = known_words[0] if known_words and not asks else ""
     follows = words[words.index(first) + 1 :] if first else words
     act = "read" if asks else _ACT_OF.get(first, "")
     if not act and len(words) > 2 and follows and follows[0] in _OBJECT_FOLLOWS:
         act = "other"
     objects: list[str] = []
+    is_plural, deed = False, ""
     for word in follows if act else words:
         if word in _PREPOSITIONS and objects:
             break
         if word in known_words:
             objects.append(stems[word])
+            is_plural = is_plural or _says_several(word, stems[word])
     pairs = [(one, other) for one, other in pairwise(words) if stems[one] and stems[other]]
-    joined = {one + other: frozenset({stems[one], stems[other]}) for one, other in pairs}
+    joined = {
+        word: frozenset({stems[one], stems[other]}) for one, other in pairs for word in (one + other, other + one)
+    }
     for one, other, third in zip(words, words[1:], words[2:], strict=False):
         if stems[one] and stems[other] and stems[third]:
             joined[one + other + third] = frozenset({stems[one], stems[other], stems[third]})
     compounds = {stem: joined[word] for word, stem in stems_of(joined).items() if stem}
     terms = list(dict.fromkeys(stems[word] for word in known_words))
     verb = stems[first] if first in _PLAIN else ""
-    return Wish(terms, verb, act, objects, bool(_LISTS & set(words)), compounds, synonyms)
+    lists, bulk = is_plural or not _LISTS.isdisjoint([*said, *words]), not _MANY_AT_ONCE.isdisjoint(words)
+    act = act or ("read" if lists else "")
+    if first and act not in {"", "read", "delete", *_MAKES}:
+        # What is done is often what a path ends in: “fork a repository” is /forks.
+        deed, objects = stems[first], [word for word in objects if word != _person()]
+    return Wish(terms, verb, act, deed, objects, lists, bulk, compounds, synonyms)
 
 
 def stems_of(words: Iterable[str]) -> dict[str, str]:
@@ -175,7 +206,7 @@ def stems_of(words: Iterable[str]) -> dict[str, str]:
             missing = list(unknown)
         with read_cursor() as cursor:
             cursor.execute(_STEMS, [missing])
-            _stems.update({word: stem or "" for word, stem in cursor.fetchall()})
+            _stems.update({word: stem or ("me" if word == "me" else "") for word, stem in cursor.fetchall()})
     return {word: _stems[word] for word in unknown}
 
 
@@ -257,6 +288,9 @@ class Card:
     summary: frozenset[str]
     method: str = ""
     is_item: bool = False
+    lists: bool | None = None
+    act: str = ""
+    is_bulk: bool = False
     acts: frozenset[str] = frozenset()
     is_old: bool = False
 
@@ -292,12 +326,18 @@ def cards_of(references: Sequence[Reference]) -> list[Card]:
     for reference, fields, aliases in zip(references, read, called, strict=True):
         request = request_in(reference.name)
         acts = frozenset(_ACT_OF[word] for word in fields["path"] if word in _ACT_OF)
+        is_item = request is not None and path_form(request.path).endswith(PARAMETER)
+        title, several = fields["title"], [*fields["last"][-1:], *fields["title"]]
+        acting = [*title[:1], *title[-1:], *(words[0] for words in aliases[:1] if words)]
         cards.append(
             Card(
                 **{name: stem(words) for name, words in fields.items()},
                 aliases=[stem(words) for words in aliases],
                 method=request.method if request else "",
-                is_item=request is not None and path_form(request.path).endswith(PARAMETER),
+                is_item=is_item,
+                lists=False if is_item else any(_says_several(word, stems[word]) for word in several) or None,
+                act=next((told for word in acting if (told := _acts_by_stem().get(stems[word]))), ""),
+                is_bulk=not _BULK.isdisjoint([*title, *fields["path"]]),
                 acts=acts if request is None and reference.name else frozenset(),
                 is_old=bool(_OLD & set(fields["title"])),
             )
@@ -309,10 +349,11 @@ def _fields(reference: Reference) -> dict[str, list[str]]:
     request = request_in(reference.name)
     written = _segments(request.path) if request else reference.name.split()[1:] or reference.name.split()
     things = [one for one in written if request or one.casefold() not in _ACT_OF] or written
-    # Where the title is the request or the command itself, the summary says what it does.
-    is_line = bool(request_in(reference.title)) or spell(reference.title) in spell(reference.name)
+    # Where the title is the request or the command itself, the summary says what it does, or the name of the operation.
+    titles = [reference.title, reference.summary[:200], *reference.aliases[:1]]
+    names = [one for one in titles if one and not request_in(one) and spell(one) not in spell(reference.name)]
     return {
-        "title": _words(reference.summary[:200] or reference.title if is_line else reference.title),
+        "title": _words(next(iter(names), reference.title)),
         "path": _words(" ".join(written)),
         "last": _words(things[-1]) if things else [],
         "keywords": _words(" ".join([*reference.keywords, reference.category, reference.subcategory])),
@@ -338,12 +379,17 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
     parts = frozenset().union(*(wish.compounds[word] for word in joined))
     matched |= dict.fromkeys(joined, 1.0)
     for term in wish.terms:
-        weight = weights.get(term, usual) * (_VERB if term == wish.verb else 1.0)
+        weight = weights.get(term, usual)
+        weight *= _VERB if term == wish.verb else _PERSON if term == _person() else 1.0
         best = 0.9 if term in parts else 0.0
-        for word in wish.alternatives(term):
+        may_mean = wish.alternatives(term)
+        if term == CONTENT and _is_in_what_is_asked(wish, card):
+            may_mean = {**may_mean, **dict.fromkeys(card.last, _MEANT)}
+        for word, likeness in may_mean.items():
             found = _best_field(word, card)
             if found:
-                best, matched[word] = max(best, found * (1.0 if word == term else _SYNONYM)), 1.0
+                best = max(best, found * likeness)
+                matched[word] = max(matched.get(word, 0.0), 1.0 if likeness > _MEANT else likeness)
         if term == wish.verb:
             best = max(best, 0.7 * _fit(wish, card))
         elif best < _FORM:
@@ -358,7 +404,7 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
         known = [weights.get(word, usual) for word in every]
         total = sum(known)
         hit = sum(
-            weight * (1.0 if wish.act and _acts_by_stem().get(word) == wish.act else matched.get(word, 0.0))
+            weight * (_says_act(wish, word) or matched.get(word, 0.0))
             for word, weight in zip(every, known, strict=True)
         )
         return hit / total if total else 0.0
@@ -366,10 +412,19 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
     title = max(share_of_words(card.title), *(_ALIAS * share_of_words(alias) for alias in card.aliases), 0.0)
     path = share_of_words(card.path) if card.path else title
     share = covered / whole if whole else 0.0
-    many = wish.lists != card.is_item if wish.act == "read" else 0.0
+    many = 0.0
+    if wish.act == "read":
+        many = 0.5 if card.lists is None else float(wish.lists == card.lists)
     score = _COVERED * share + _TITLE_ASKED * title + _PATH_ASKED * path + _METHOD * _fit(wish, card)
     score += _OBJECT * (_object(wish, card) if card.path else title) + _ONE_OR_MANY * (many if card.method else title)
-    return FieldScore(max(0.0, score / _WHOLE - (_OUTDATED if card.is_old else 0.0)), share)
+    minus = (_OUTDATED if card.is_old else 0.0) + (_IN_BULK if card.is_bulk and not wish.bulk else 0.0)
+    return FieldScore(max(0.0, score / _WHOLE - minus), share)
+
+
+def _says_act(wish: Wish, word: str) -> float:
+    """Return how much a word of a title says what is asked to be done. “Assign” may be called “add assignee”."""
+    act = _acts_by_stem().get(word, "")
+    return 1.0 if act and act == wish.act else 0.5 if wish.deed and act in _MAKES else 0.0
 
 
 def _best_field(word: str, card: Card) -> float:
@@ -389,16 +444,29 @@ def _fit(wish: Wish, card: Card) -> float:
     if not wish.act or not (card.method or card.acts):
         return 0.5
     if card.method:
-        return wish.methods.get(card.method, 0.0)
+        fits = wish.methods.get(card.method, 0.0)
+        if card.act == wish.act:
+            return max(fits, 0.9)
+        differs = card.act in _PLAINLY if wish.act in _PLAINLY else card.act in {"read", "delete"}
+        return 0.6 * fits if differs or (wish.act == "end" and card.act == "create") else fits
     return 1.0 if wish.act in card.acts else 0.0 if wish.act in _ACTS else 0.5
 
 
 def _object(wish: Wish, card: Card) -> float:
     """Return whether a path ends in what the question wants something done to."""
-    hits = sum(_names(word, wish.objects, wish) for word in card.last)
-    if hits:
-        return hits / len(card.last)
-    return 0.3 if any(_names(word, wish.terms, wish) for word in card.last) else 0.0
+    last = [word for word in card.last if _acts_by_stem().get(word) != wish.act] or card.last
+    deeds = sum(_names(word, [wish.deed], wish) for word in last) if wish.deed else 0.0
+    hits = sum(_names(word, wish.objects, wish) for word in last) * (_OBJECT_ALONE if wish.deed else 1.0)
+    if deeds or hits:
+        return max(deeds, hits) / len(last)
+    if any(_names(word, wish.terms, wish) for word in card.last):
+        return 0.3
+    return _OBJECT_ALONE if CONTENT in wish.objects and _is_in_what_is_asked(wish, card) else 0.0
+
+
+def _is_in_what_is_asked(wish: Wish, card: Card) -> bool:
+    """Return whether a path ends in what something has: what is in a milestone may be called issues."""
+    return bool(card.lists) and card.last.isdisjoint(wish.terms) and not card.path.isdisjoint(wish.terms)
 
 
 def _names(word: str, terms: Iterable[str], wish: Wish) -> float:
@@ -418,6 +486,23 @@ def _is_form(word: str, other: str) -> bool:
 def _acts_by_stem() -> Mapping[str, str]:
     stems = stems_of(_ACT_OF)
     return {stems[verb]: act for verb, act in _ACT_OF.items()}
+
+
+@load_once
+def _meanings_by_stem() -> Mapping[str, frozenset[str]]:
+    meant = word_meanings()
+    stems = stems_of({word for asked, others in meant.items() for word in (asked, *others)})
+    return {stems[asked]: frozenset(stems[word] for word in others) - {""} for asked, others in meant.items()}
+
+
+@load_once
+def _person() -> str:
+    return stems_of([PEOPLE])[PEOPLE]
+
+
+def _says_several(word: str, stem: str) -> bool:
+    is_plural = word.endswith("s") and not word.endswith(("ss", "us")) and not stem.endswith("s")
+    return is_plural or word == PEOPLE or word in _LISTS
 
 
 def _words(text: str) -> list[str]:
