@@ -164,7 +164,7 @@ def _rank(
         ids = found.candidates[one].source_id, found.candidates[other].source_id
         alike.setdefault(one, set()).update(ids)
         alike.setdefault(other, set()).update(ids)
-    for passage in put_newest_first(order, scores, ages, same) if same else order:
+    for passage in put_newest_first(order, ages, same) if same else order:
         candidate = found.candidates[passage]
         thing = candidate.kind, candidate.source_id
         if thing not in things:

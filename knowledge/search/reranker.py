@@ -68,7 +68,7 @@ def rerank(query: str, found: Sequence[Findings]) -> list[Findings]:
 def _newest_first(order: Sequence[int], items: Sequence[Finding]) -> list[int]:
     ages = {number: (item.created_at, int(item.source_id)) for number, item in enumerate(items) if item.same}
     pairs = {frozenset((one, two)) for one in ages for two in ages if items[two].source_id in items[one].same}
-    return put_newest_first(order, [item.score for item in items], ages, pairs)
+    return put_newest_first(order, ages, pairs)
 
 
 def ask_order(query: str, texts: Sequence[str]) -> list[int]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from knowledge.search.fusion import RECIPES, Turn, add_late, fuse, support_neighbours, weigh_turns
-from knowledge.search.newest_first import put_newest_first
+from knowledge.search.newest_first import pair_facts, put_newest_first
 
 
 def order(scores):
@@ -164,7 +164,7 @@ def test_of_facts_about_one_thing_the_newest_comes_first_although_an_older_one_i
     ages = {number: (NOON + timedelta(days=number), number) for number in (1, 2, 3)}
     same = {frozenset((1, 2)), frozenset((1, 3)), frozenset((2, 3))}
 
-    ranked = put_newest_first([1, 3, 9, 2], {1: 0.6, 3: 0.58, 9: 0.55, 2: 0.5}, ages, same)
+    ranked = put_newest_first([1, 3, 9, 2], ages, same)
 
     assert ranked == [3, 2, 9, 1]
 
@@ -172,13 +172,25 @@ def test_of_facts_about_one_thing_the_newest_comes_first_although_an_older_one_i
 def test_a_newer_fact_about_something_else_stays_where_it_is():
     ages = {number: (NOON + timedelta(days=number), number) for number in (1, 2)}
 
-    assert put_newest_first([1, 2], {1: 0.6, 2: 0.59}, ages, set()) == [1, 2]
+    assert put_newest_first([1, 2], ages, set()) == [1, 2]
 
 
-def test_a_newer_fact_that_fits_far_worse_stays_where_it_is():
-    ages = {number: (NOON + timedelta(days=number), number) for number in (1, 2)}
+@pytest.mark.parametrize(("cosine", "apart", "is_same"), [(0.6, 0.02, True), (0.6, 0.2, False), (0.9, 0.2, True)])
+def test_the_worse_a_fact_fits_the_more_alike_it_has_to_be_to_what_it_replaces(cosine, apart, is_same):
+    texts = {1: "Ruth lives in the town of Ghent.", 2: "Ruth lives in the town of Porto."}
 
-    assert put_newest_first([1, 2], {1: 0.6, 2: 0.3}, ages, {frozenset((1, 2))}) == [1, 2]
+    same = pair_facts([(1, 2, cosine)], {1: 0.6, 2: 0.6 - apart}, texts, "Where does Ruth live?")
+
+    assert bool(same) is is_same
+
+
+def test_facts_about_two_things_whose_name_the_question_has_are_not_about_the_same():
+    texts = {1: "The port of machine 3 is 80.", 2: "The port of machine 13 is 80.", 3: "The port of machine 3 is 81."}
+    near = [(1, 2, 0.95), (1, 3, 0.95), (2, 3, 0.9)]
+
+    same = pair_facts(near, dict.fromkeys(texts, 0.6), texts, "Which port does machine 3 have?")
+
+    assert same == {frozenset((1, 3))}
 
 
 def test_late_interaction_moves_what_it_compared_by_how_it_differs_and_nothing_else():
