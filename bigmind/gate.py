@@ -27,12 +27,12 @@ from bigmind.core.deadlocks import retry_collisions
 from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.metrics import CALL_SECONDS, CALLS, TOKENS
 from bigmind.core.operations import Effect, Operation
-from bigmind.core.tracing import describe, span
+from bigmind.core.tracing import current_request_id, describe, span
 from bigmind.database.change_notifications import Change
 from bigmind.database.read_only import is_read_only, is_refused_write, require_writable
 from bigmind.database.replicas import answer_read, note_write
 from bigmind.database.rls import rls_scope
-from bigmind.observability.logging import current_request_id, tell_once
+from bigmind.observability.logging import tell_once
 from bigmind.observability.outages import outage_behind
 from bigmind.operations import operation_to_perform
 from bigmind.privacy.screening.policy import collect_notices

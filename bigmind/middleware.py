@@ -22,13 +22,13 @@ from bigmind.core.errors import BigMindError, Invalid, ReadOnly
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import REQUEST_SECONDS, REQUESTS
 from bigmind.core.sentences import in_language
-from bigmind.core.tracing import describe, request_span
+from bigmind.core.tracing import current_request_id, describe, request_span
 from bigmind.database.change_notifications import ANY, Change, tell_of_change
 from bigmind.database.read_only import is_read_only, is_refused_write
 from bigmind.database.replicas import answer_read, note_failure, note_write
 from bigmind.database.rls import rls_bypass, rls_scope
 from bigmind.observability import health
-from bigmind.observability.logging import HEADER, NO_ROUTE, begin_request, current_request_id, is_told
+from bigmind.observability.logging import HEADER, NO_ROUTE, begin_request, is_told
 from bigmind.observability.metrics import metrics
 from bigmind.privacy.screening.policy import collect_notices
 from bigmind.transports.fair_pool import People

@@ -244,7 +244,7 @@ KINDS: dict[str, MemoryKind] = {
             Fact.objects.of(user).held(start, end).select_related("contradicted_by", "superseded_by")
         ),
         told=lambda fact: {
-            "may_contradict": _contradiction(fact),
+            "may_contradict": _contradiction(fact) if fact.contradicted_by_id else "",
             "validity": fact.validity,
             "freshness": fact.freshness,
         },

@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 
 from bigmind.core.deadlocks import retry_collisions
 from bigmind.core.errors import BigMindError
-from bigmind.observability.logging import current_request_id
+from bigmind.core.tracing import current_request_id
 from bigmind.observability.outages import OUTAGES, REDIS, outage_behind
 
 LEAVE_ALONE_SECONDS = 30.0

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bigmind.core.private_row_numbers import number_in
+from bigmind.core.private_row_numbers import ROWS_IN_BLOCK
 
 LETTERS: dict[str, str] = {}
 _LETTER_OF: dict[str, str] = {}
@@ -94,9 +94,9 @@ def name_among(kind: str, names: Collection[str]) -> str:
 
 def handle_of(kind: str, id: str) -> str:
     """Return the short name of a thing, as agents read it: `F12`, `C3`, `H2`; of other kinds `note:7`."""
-    # A session has a number beside its id, which the id does not say.
-    letter = _LETTER_OF.get(kind, "") if id.isdecimal() else ""
-    return f"{letter}{number_in(id)}" if letter else f"{kind}:{number_in(id)}"
+    if not (id.isascii() and id.isdecimal()):
+        return f"{kind}:{id}"  # A session has a number beside its id, which the id does not say.
+    return f"{_LETTER_OF.get(kind, f'{kind}:')}{int(id) % ROWS_IN_BLOCK}"
 
 
 def _in_words(kind: str) -> str:

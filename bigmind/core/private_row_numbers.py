@@ -19,7 +19,8 @@ from psycopg import sql
 from pydantic import AfterValidator, PlainSerializer
 
 _BITS = 32
-_BLOCK = 1 << _BITS
+ROWS_IN_BLOCK = 1 << _BITS
+"""How many ids a block has: the number of a row is the rest of its id."""
 
 
 Series = Literal["memory", "records"]
@@ -32,17 +33,17 @@ def number_of(id: int) -> int: ...
 def number_of(id: None) -> None: ...
 def number_of(id: int | None) -> int | None:
     """Return what the owner of a row calls it by; that of a shared row is its id."""
-    return None if id is None else id % _BLOCK
+    return None if id is None else id % ROWS_IN_BLOCK
 
 
 def numbers_of(ids: Iterable[int]) -> list[int]:
     """Return the same of several ids."""
-    return [id % _BLOCK for id in ids]
+    return [id % ROWS_IN_BLOCK for id in ids]
 
 
 def number_in(id: str) -> str:
     """Return the same of an id that is kept as text. A UUID stays as it is."""
-    return str(int(id) % _BLOCK) if id.isascii() and id.isdecimal() else id
+    return str(int(id) % ROWS_IN_BLOCK) if id.isascii() and id.isdecimal() else id
 
 
 def ids_in(block: int, number: int) -> tuple[int, ...]:
@@ -50,7 +51,7 @@ def ids_in(block: int, number: int) -> tuple[int, ...]:
 
     An owner has at most one of the two. An id means itself.
     """
-    return (number,) if number >= _BLOCK else (number, block * _BLOCK + number)
+    return (number,) if number >= ROWS_IN_BLOCK else (number, block * ROWS_IN_BLOCK + number)
 
 
 Number = Annotated[int, AfterValidator(number_of)]

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
+from structlog.contextvars import get_contextvars
+
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
@@ -34,6 +36,11 @@ def span(name: str, **attributes: Value) -> "AbstractContextManager[Span | None]
     return tracer.start_as_current_span(
         name, attributes=_prefix_names(attributes), record_exception=False, set_status_on_exception=False
     )
+
+
+def current_request_id() -> str:
+    """Return the id of the request this thread is serving, or an empty text."""
+    return str(get_contextvars().get("request_id", ""))
 
 
 def request_span(headers: Mapping[str, str]) -> "AbstractContextManager[Span | None]":

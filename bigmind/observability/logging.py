@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import structlog
-from structlog.contextvars import bind_contextvars, clear_contextvars, get_contextvars
+from structlog.contextvars import bind_contextvars, clear_contextvars
 
 from bigmind.observability.outages import FoldOutages, mark_outage
 
@@ -51,11 +51,6 @@ def begin_request(offered: str = "") -> str:
     _TOLD.set(False)
     bind_contextvars(request_id=request_id)
     return request_id
-
-
-def current_request_id() -> str:
-    """Return the id of the request this thread is serving, or an empty text."""
-    return str(get_contextvars().get("request_id", ""))
 
 
 def tell_once() -> None:

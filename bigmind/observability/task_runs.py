@@ -10,8 +10,9 @@ from django.db import Error as DatabaseError
 from django.db import close_old_connections
 
 from bigmind.core.background import PING, WOKEN_BY
+from bigmind.core.tracing import current_request_id
 from bigmind.database.roles import NotOwner
-from bigmind.observability.logging import begin_request, current_request_id
+from bigmind.observability.logging import begin_request
 from bigmind.observability.outages import outage_behind
 
 log = structlog.get_logger()

@@ -16,8 +16,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.trace import Status
 
 from bigmind import __version__
-from bigmind.core.tracing import describe, trace_with
-from bigmind.observability.logging import current_request_id, mask
+from bigmind.core.tracing import current_request_id, describe, trace_with
+from bigmind.observability.logging import mask
 
 KEPT_OF_ERRORS = {"exception.type"}
 

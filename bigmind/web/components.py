@@ -17,10 +17,10 @@ from django.utils.safestring import SafeString
 from django.utils.text import slugify
 
 from bigmind.core.sentences import in_language
+from bigmind.core.tracing import current_request_id
 from bigmind.core.translation import _, ngettext, write_number
 from bigmind.database.pagination import Page
 from bigmind.network.addresses import linkable
-from bigmind.observability.logging import current_request_id
 from bigmind.web.differences import WordRun, words_changed
 from bigmind.web.form_rendering import field_notes, form_field
 from bigmind.web.words import word_of

@@ -28,7 +28,7 @@ from knowledge.search.question import SearchQuestion
 from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, Ranked, Texts, rank
 from knowledge.search.reranker import rerank
-from knowledge.search.retrievers import MOST_COUNTED, alternatives, read_words, tune
+from knowledge.search.retrievers import MOST_COUNTED, read_words, tune, with_synonyms
 from knowledge.search.synonyms import Synonyms
 
 log = structlog.get_logger()
@@ -180,7 +180,7 @@ def _search_alone(
         # Counting costs a statement, and only the notice about missing vectors says the number.
         waiting = rankings[0].found.waiting
         searched = _count_passages(filters.roughly(question.searched)) if waiting else 0
-        terms = {word: alternatives(word, question.synonyms) for word in question.lexemes}
+        terms = with_synonyms(question.lexemes, question.synonyms)
         milliseconds = {step: round(seconds * 1000, 2) for step, seconds in rankings[0].seconds.items()}
         answers = []
         for number, ranking in enumerate(rankings):

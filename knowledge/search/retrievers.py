@@ -528,14 +528,13 @@ def _nearest_of_all(vector: HalfVector, space: EmbeddingSpace, unit: Unit) -> Sq
 
 def terms_of(words: Iterable[str], synonyms: Synonyms | None) -> dict[str, str]:
     """Return for each word a tsquery that matches passages with the word or a synonym."""
-    return {word: any_of(alternatives(word, synonyms)) for word in words}
+    # They are quoted, so that no word can be an operator.
+    return {
+        word: f"'{_BETWEEN.join(same).translate(_QUOTED)}'" for word, same in with_synonyms(words, synonyms).items()
+    }
 
 
-def alternatives(word: str, synonyms: Synonyms | None) -> list[str]:
-    """Return a word and its synonyms."""
-    return sorted({word} | (synonyms or {}).get(word, frozenset()))
-
-
-def any_of(lexemes: Sequence[str]) -> str:
-    """Return a tsquery that matches any of these words. They are quoted, so that no word can be an operator."""
-    return f"'{_BETWEEN.join(lexemes).translate(_QUOTED)}'"
+def with_synonyms(words: Iterable[str], synonyms: Synonyms | None) -> dict[str, list[str]]:
+    """Return for each word itself and its synonyms."""
+    others = synonyms or {}
+    return {word: sorted({word, *others.get(word, ())}) for word in words}

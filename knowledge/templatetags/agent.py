@@ -77,7 +77,7 @@ def caution(shared: Any) -> Told:
 @register.filter
 def around(text: str, matched: Sequence[str]) -> Told:
     """Show a stored text as `inline` does; of a long one, the part that has the words it was found by."""
-    return Told(texts.inline(excerpt_of(text, matched, chars=LINE_CHARS)))
+    return Told(texts.inline(text if len(text) <= LINE_CHARS else excerpt_of(text, matched, chars=LINE_CHARS)))
 
 
 @register.filter

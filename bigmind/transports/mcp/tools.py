@@ -96,7 +96,7 @@ def _read_call(context: RequestContext, params: types.CallToolRequestParams) -> 
         MCPError: there is no such tool.
     """
     arguments = params.arguments or {}
-    operation = find_operation(params.name)
+    operation = CATALOGUE.get(params.name) or find_operation(params.name)
     if operation is None:
         operation = guess_operation(params.name)
         if operation is None or operation.effect is not Effect.READ:

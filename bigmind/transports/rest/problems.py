@@ -26,9 +26,10 @@ from accounts.authentication import CHALLENGE
 from bigmind.core.errors import BigMindError, Conflict, Forbidden, Invalid, NotFound, ReadOnly, TooMany
 from bigmind.core.full_disk import is_disk_full
 from bigmind.core.metrics import DATABASE_ERRORS
+from bigmind.core.tracing import current_request_id
 from bigmind.database.read_only import is_refused_write
 from bigmind.observability.health import is_full_disk_behind
-from bigmind.observability.logging import current_request_id, tell_once
+from bigmind.observability.logging import tell_once
 from bigmind.views import errors
 from bigmind.web.pages import is_for_programs
 
