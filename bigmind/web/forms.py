@@ -1,21 +1,21 @@
 """Forms whose rules are those of the operations: they show beside each field what was refused."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from django import forms
 from django.forms.utils import pretty_name
 from django.http import HttpRequest, QueryDict
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from bigmind.core.errors import Conflict, Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.sentences import in_language
 from bigmind.core.translation import _
-from bigmind.web.form_rendering import form_field
+from bigmind.web.form_rendering import form_field, join_safely
 from bigmind.web.words import choices_in_words, lazy_word
 
 Outcome = TypeVar("Outcome")
@@ -47,9 +47,22 @@ class LabelledForm(forms.Form):
         self.label_suffix = ""
 
     @property
+    def rendered(self) -> list["RenderedField"]:
+        """The fields that are seen."""
+        return [RenderedField(one.name, one.id_for_label, form_field(one)) for one in self.visible_fields()]
+
+    @property
     def html(self) -> SafeString:
-        """All fields that are seen."""
-        return mark_safe("".join(map(form_field, self.visible_fields())))  # noqa: S308 - each part has been escaped
+        """All of them."""
+        return join_safely([field.html for field in self.rendered])
+
+
+class RenderedField(NamedTuple):
+    """A field of a form as it is shown."""
+
+    name: str
+    id_for_label: str
+    html: SafeString
 
 
 @dataclass(frozen=True)
@@ -58,20 +71,25 @@ class UnsentForm:
 
     kind: type[LabelledForm]
     auto_id: str
-    initial: tuple[tuple[str, str], ...] = ()
+    initial: tuple[tuple[str, Hashable], ...] = ()
 
     errors: ClassVar[tuple[str, ...]] = ()
     hidden_fields: ClassVar[tuple[str, ...]] = ()
 
     @property
-    def html(self) -> SafeString:
-        """All fields that are seen."""
+    def rendered(self) -> list[RenderedField]:
+        """The fields that are seen."""
         return _render_unsent(self, get_language())
+
+    @property
+    def html(self) -> SafeString:
+        """All of them."""
+        return join_safely([field.html for field in self.rendered])
 
 
 @lru_cache(maxsize=UNSENT_KEPT)
-def _render_unsent(form: UnsentForm, _language: str | None) -> SafeString:
-    return form.kind(initial=dict(form.initial), auto_id=form.auto_id).html
+def _render_unsent(form: UnsentForm, _language: str | None) -> list[RenderedField]:
+    return form.kind(initial=dict(form.initial), auto_id=form.auto_id).rendered
 
 
 class RefusableForm(LabelledForm):

@@ -199,9 +199,10 @@ def decision_form(
     return FORMS.get(action, Plain)(sent, initial=initial, auto_id=f"{action}{key}-%s")
 
 
-def unsent_form(action: str, *, key: object = "", **initial: str) -> UnsentForm:
+def unsent_form(action: str, initial: dict[str, Any], *, key: object = "") -> UnsentForm:
     """Return the form of a decision as it is first shown."""
-    return UnsentForm(FORMS[action], f"{action}{key}-%s", tuple(initial.items()))
+    values = [(name, tuple(value) if isinstance(value, list) else value) for name, value in initial.items()]
+    return UnsentForm(FORMS[action], f"{action}{key}-%s", tuple(values))
 
 
 def initial_of(form: type[OperationForm], entry: CompanyEntry) -> dict[str, Any]:
