@@ -9,7 +9,7 @@ from django.template import Context, Node, NodeList, Template
 from django.template.base import TextNode
 from django.template.defaulttags import IfNode, LoadNode, URLNode
 from django.template.library import SimpleNode
-from django.template.loader_tags import IncludeNode
+from django.template.loader_tags import BlockNode, IncludeNode
 from django.template.loaders import cached
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.templatetags.static import StaticNode
@@ -41,6 +41,21 @@ class ConstantNode(Node):
         return kept
 
 
+class InlinedNode(Node):
+    """What an inclusion includes: found once, not for each page."""
+
+    child_nodelists = ()
+
+    def __init__(self, nodes: NodeList, values: dict[str, Any]) -> None:
+        self.nodes, self.values = nodes, values
+
+    def render(self, context: Context) -> SafeString:
+        """Return what the nodes render with these values."""
+        values = {name: value.resolve(context) for name, value in self.values.items()}
+        with context.push(**values), context.render_context.push():
+            return self.nodes.render(context)
+
+
 class Loader(cached.Loader):
     """Loads each template once, with its constant nodes joined."""
 
@@ -48,15 +63,17 @@ class Loader(cached.Loader):
         """Return the template, as it was prepared when it was loaded."""
         template: Any = super().get_template(template_name, skip)
         if not hasattr(template, "is_joined"):
-            template.is_joined = True  # Before it is: a template may include itself.
+            template.is_joined = False  # A template may include itself.
             self._join(template.nodelist)
+            template.is_joined = True
         return template  # type: ignore[no-any-return]
 
     def _join(self, nodes: NodeList) -> None:
         """Join the constant nodes of a list, and of the lists within it."""
         joined: list[Node] = []
         run: list[Node] = []
-        for node in nodes:
+        for written in nodes:
+            node = self._inline(written) if isinstance(written, IncludeNode) else written
             if self._is_constant(node):
                 run.append(node)
                 continue
@@ -83,12 +100,18 @@ class Loader(cached.Loader):
             case SimpleNode():
                 is_ours = node.func.__name__ in CONSTANT_TAGS and not (node.target_var or node.kwargs)
                 return is_ours and all(map(_is_literal, node.args))
-            case IncludeNode():
-                return not node.extra_context and _is_literal(node.template) and self._is_all_constant(node)
+            case InlinedNode():
+                return not node.values and all(map(self._is_constant, node.nodes))
         return False
 
-    def _is_all_constant(self, node: IncludeNode) -> bool:
-        return all(map(self._is_constant, self.get_template(node.template.var).nodelist))
+    def _inline(self, node: Any) -> Node:
+        """Return an inclusion with the nodes of what it includes; as it is, if its name is only known later."""
+        # Reports of errors name the template that is being rendered, so a developer sees it as it was written.
+        if not _is_literal(node.template) or node.isolated_context or self.engine.debug:
+            return node  # type: ignore[no-any-return]
+        included: Any = self.get_template(node.template.var)
+        is_whole = included.is_joined and not included.nodelist.get_nodes_by_type(BlockNode)
+        return InlinedNode(included.nodelist, node.extra_context) if is_whole else node
 
 
 def _as_one(run: list[Node]) -> list[Node]:
