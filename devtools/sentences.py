@@ -187,14 +187,15 @@ def _find_texts(node: ast.AST) -> Iterator[ast.expr]:
     if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
         yield from _arguments(node.exc)
     elif isinstance(node, ast.Call):
-        name, _, method = ast.unparse(node.func).partition(".")
+        called = _path_of(node.func)
+        name, _, method = called.partition(".")
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
-        is_alert = any(ast.unparse(value).startswith("Alert.Topic.") for value in values)
+        is_alert = any(_path_of(value).startswith("Alert.Topic.") for value in values)
         if is_alert:
             yield from (keyword.value for keyword in node.keywords if keyword.arg == "text")
         if (name in ERRORS and method in {"", "of"}) or is_alert:
             yield from _arguments(node)
-        if (place := TOLD_BY.get(ast.unparse(node.func))) is not None:
+        if (place := TOLD_BY.get(called)) is not None:
             yield from node.args[place : place + 1]
             yield from (keyword.value for keyword in node.keywords if keyword.arg in TOLD_AS)
         if name == "replace":
@@ -206,11 +207,19 @@ def _find_texts(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _arguments(call: ast.Call) -> Iterator[ast.expr]:
-    name, _, method = ast.unparse(call.func).partition(".")
+    name, _, method = _path_of(call.func).partition(".")
     if name in NOT_TOLD:
         return
     yield from call.args[1:] if method == "of" or name == "PydanticCustomError" else call.args
     yield from (keyword.value for keyword in call.keywords if keyword.arg in SAID_IN)
+
+
+def _path_of(node: ast.expr) -> str:
+    """Return names that points join: `Alert.Topic.KEYS`; nothing for any other expression."""
+    if isinstance(node, ast.Attribute):
+        base = _path_of(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _name_of(node: ast.expr) -> str:

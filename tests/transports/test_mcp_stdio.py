@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -14,12 +13,11 @@ from accounts.keys import revoke_key
 from accounts.models import Agent, Role
 from knowledge.capture.policies import set_policy
 from knowledge.memory.trigger_levels import set_fact_triggers
-from tests.copies import command_of_a_copy
+from tests.copies import command_of_a_copy, run_copy
 from tests.factories import make_actor, make_key, make_user
 from tests.knowledge.factories import make_fact
 from tests.serving import ROOT, Served
 
-COMMAND = (sys.executable, "manage.py", "mcp")
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -98,17 +96,8 @@ def test_toolsets_are_chosen_on_the_command_line(served: Served) -> None:
     assert all(name.startswith("knowledge_") for name in names)
 
 
-def _run(served: Served, command: Sequence[str], **variables: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        command,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env=served.environment | variables,
-        timeout=30,
-    )
+def _run(served: Served, **variables: str) -> "subprocess.CompletedProcess[str]":
+    return run_copy(["mcp"], served.environment | variables)
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(served: Served) -> None:
@@ -117,7 +106,12 @@ def test_nothing_but_the_protocol_is_on_standard_output(served: Served) -> None:
     environment = served.environment | {"BIGMIND_API_KEY": key.text, "BIGMIND_LOG_LEVEL": "DEBUG"}
 
     with subprocess.Popen(
-        COMMAND, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "manage.py", "mcp"],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     ) as process:
         assert process.stdin
         assert process.stdout
@@ -145,7 +139,7 @@ def test_a_revoked_key_is_refused_in_the_next_request(served: Served) -> None:
 
 
 def test_a_bad_key_is_one_sentence(served: Served) -> None:
-    done = _run(served, command_of_a_copy("mcp"), BIGMIND_API_KEY="bm_wrong")
+    done = _run(served, BIGMIND_API_KEY="bm_wrong")
 
     assert done.returncode == 1
     assert done.stdout == ""
@@ -154,7 +148,7 @@ def test_a_bad_key_is_one_sentence(served: Served) -> None:
 
 
 def test_without_a_key_a_team_is_asked_for_one(served: Served) -> None:
-    done = _run(served, command_of_a_copy("mcp"), BIGMIND_MODE="team")
+    done = _run(served, BIGMIND_MODE="team")
 
     assert done.returncode == 1
     assert "BIGMIND_API_KEY" in done.stderr
@@ -173,14 +167,9 @@ async def _away(parameters: StdioServerParameters) -> tuple[str, list[str], str]
 
 
 def test_when_bigmind_does_not_run_the_model_reads_so_in_one_line(served: Served) -> None:
-    parameters = StdioServerParameters(
-        command=COMMAND[0],
-        args=list(COMMAND[1:]),
-        cwd=ROOT,
-        env=served.environment | {"BIGMIND_DATABASE_URL": NOWHERE, "BIGMIND_API_KEY": make_key().text},
-    )
+    away = _parameters(served, BIGMIND_DATABASE_URL=NOWHERE, BIGMIND_API_KEY=make_key().text)
 
-    instructions, listed, refusal = anyio.run(_away, parameters)
+    instructions, listed, refusal = anyio.run(_away, away)
 
     assert instructions.startswith("BigMind, the persistent memory, is away")
     assert "memory_recall" in listed
@@ -188,7 +177,7 @@ def test_when_bigmind_does_not_run_the_model_reads_so_in_one_line(served: Served
 
 
 def test_when_bigmind_does_not_run_a_person_reads_one_line(served: Served) -> None:
-    done = _run(served, COMMAND, BIGMIND_DATABASE_URL=NOWHERE, BIGMIND_API_KEY=make_key().text)
+    done = _run(served, BIGMIND_DATABASE_URL=NOWHERE, BIGMIND_API_KEY=make_key().text)
 
     assert done.stdout == ""
     assert done.stderr.strip().endswith("BigMind is not running: start it with `make run`.")

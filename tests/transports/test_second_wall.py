@@ -1,8 +1,6 @@
 """The second wall: whatever a service forgets, PostgreSQL shows a request no private rows of others."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -18,7 +16,9 @@ from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
 from knowledge.search.indexes import scope_of_owner
+from tests.copies import run_in_copy
 from tests.factories import browser_of, make_actor, make_user
+from tests.serving import environment_of_a_server
 from tests.transports.isolation import SECRET, own_everything
 
 pytestmark = pytest.mark.django_db
@@ -194,9 +194,10 @@ def test_a_process_that_answers_requests_begins_by_seeing_nobodys_rows():
     serving = {
         "asgi": f"{of_asgi}\nasyncio.run(serve())",
         "wsgi": f"from django.test import RequestFactory\n{of_wsgi}\nask()",
+        "neither": "ask()",
     }
 
-    assert _first_sees(serving) == {"asgi": NOBODY, "wsgi": NOBODY}
+    assert _first_sees(serving) == {"asgi": NOBODY, "wsgi": NOBODY, "neither": EVERYBODY}
 
 
 def test_every_table_with_an_owner_stands_behind_the_wall_or_says_why_not():
@@ -215,14 +216,16 @@ def test_every_table_with_an_owner_stands_behind_the_wall_or_says_why_not():
 
 def _first_sees(serving: dict[str, str]) -> dict[str, str]:
     """Begin each in a copy of a process that has loaded the settings and is connected to nothing."""
-    ask = f"import os, django; django.setup()\nfrom bigmind.database.rls import SETTING\n{_WHOM}"
+    ask = f"import os\nfrom bigmind.database.rls import SETTING\n{_WHOM}"
     for name, begins in serving.items():
         inner = begins.replace("\n", "\n  ")
         ask += f"if os.fork() == 0:\n  ask = lambda: print('{name}', whom(), flush=True)\n  {inner}\n  os._exit(0)\n"
-    run = subprocess.run(
-        [sys.executable, "-c", f"{ask}os.wait(); os.wait()"], capture_output=True, text=True, check=True
-    )
-    return dict(line.split() for line in run.stdout.splitlines() if line.startswith(tuple(serving)))
+    said = run_in_copy(f"{ask}{'os.wait(); ' * len(serving)}", environment_of_a_server(8000))
+    return {
+        line.split()[0]: line.split()[1].partition(":")[0]
+        for line in said.splitlines()
+        if line.startswith(tuple(serving))
+    }
 
 
 _WHOM = """
