@@ -25,9 +25,9 @@ from knowledge.kb.entry_reading import search_entries
 from knowledge.models import EmbeddingSpace, Entry, Kind
 from knowledge.search import hybrid
 from knowledge.search.candidates import find_candidates
-from knowledge.search.filters import Filters
+from knowledge.search.filters import Filters, scope_of_owner, scopes_of
 from knowledge.search.frequencies import forget_statistics
-from knowledge.search.indexes import keep_indexes, scope_of_owner, scopes_of
+from knowledge.search.indexes import keep_indexes
 from knowledge.search.retrievers import retrieve_by_meaning, tune
 from knowledge.search.spelling import forget_vocabularies
 

@@ -246,7 +246,7 @@ KINDS: dict[str, MemoryKind] = {
         told=lambda fact: {
             "may_contradict": _contradiction(fact) if fact.contradicted_by_id else "",
             "validity": fact.validity,
-            "freshness": fact.freshness,
+            "freshness": fact.freshness if fact.anchors else "",
         },
         promoted=lambda fact: str(fact.fact),
         session="source_session",

@@ -40,7 +40,7 @@ BUDGETS = {
     "memory_end_session": Cost(60, 600, 10),
     "memory_flag_important": Cost(60, 600, 10),
     "memory_list_facts": Cost(41, 620, 3),
-    "memory_recall": Cost(62, 900, 12),
+    "memory_recall": Cost(60, 890, 12),
     "memory_semantic_search": Cost(73, 860, 12),
     "kb_search": Cost(58, 460, 8),
     "a curator opens a proposal": Cost(55, 1_000, 12),

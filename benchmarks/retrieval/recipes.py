@@ -14,11 +14,10 @@ from benchmarks.retrieval.measures import RANKED
 from benchmarks.retrieval.memory import Memory
 from knowledge.models import Kind, Passage
 from knowledge.search.candidates import Found, find_candidates
-from knowledge.search.filters import Filters
+from knowledge.search.filters import Filters, scopes_of
 from knowledge.search.findings import Findings
 from knowledge.search.fusion import add_late, fuse, support_neighbours
 from knowledge.search.hybrid import search, understand
-from knowledge.search.indexes import scopes_of
 from knowledge.search.question import SearchQuestion
 from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, compare_tokens, read_known

@@ -47,7 +47,7 @@ class Anchored(models.Model):
     @property
     def freshness(self) -> str:
         """The label that the last checks make: stale if they found it false, due if doubtful, else none."""
-        verdicts = {state.verdict for state in self.anchor_states} if self.anchors else set()
+        verdicts = {state.verdict for state in self.anchor_states}
         return "stale" if "false" in verdicts else "due" if "doubtful" in verdicts else ""
 
     @property

@@ -19,7 +19,7 @@ from bigmind.environment.profile_sections import ProfileSection
 from bigmind.text.hygiene import digest
 from knowledge.models import Kind, Passage, Session, ShownHeadline
 from knowledge.models.sessions import SessionQuerySet
-from knowledge.search.indexes import Scope
+from knowledge.search.filters import Scope
 from knowledge.search.passages import erase_passages, queue_vectors
 from knowledge.shapes.directory import TopicShape
 

@@ -10,9 +10,8 @@ from time import perf_counter
 from pgvector import HalfVector
 
 from knowledge.models import EmbeddingSpace
-from knowledge.search.filters import Filters, of_scopes
+from knowledge.search.filters import Filters, Scope, of_scopes
 from knowledge.search.frequencies import MOST_WORDS, rarest
-from knowledge.search.indexes import Scope
 from knowledge.search.question import SearchQuestion
 from knowledge.search.retrievers import (
     Candidate,

@@ -1,22 +1,111 @@
-"""Filters: what a search may find, as SQL. They are applied in the database, so no list of ids has to travel there."""
+"""Filters: whose passages a search reads, and what of them it may find, as SQL.
+
+They are applied in the database, so no list of ids has to travel there.
+"""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from itertools import chain
+from time import monotonic
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 
+from accounts.models import User
+from bigmind.database.replicas import read_cursor
 from bigmind.text.periods import Period
-from knowledge.models import Passage
-from knowledge.search.indexes import Scope
+from knowledge.models import Kind, Passage
+from knowledge.models.passages import SAMPLE, SAMPLED_OF
+from knowledge.search.indexes import INDEXES, LARGE, PREFIX
 
 FEW = 2_000
 """Below this number of things a search compares each of them: an index over many more would be slow to yield them, and
 might miss some. Decision 11."""
+SIZE_SECONDS, MOST_SIZES = 60.0, 10_000
+_SIZE_OF = f"SELECT count(*) FROM knowledge_passage WHERE owner_id {{owner}} AND digest < '{SAMPLE}'"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The passages of one owner, or without an owner the shared ones.
+
+    Attributes:
+        indexed: For each space with an index for this scope, about how many vectors the index has.
+        size: About how many passages there are where there is no index yet.
+    """
+
+    owner: UUID | None
+    indexed: Mapping[int, int] = field(default_factory=dict)
+    size: int = 0
+
+    @property
+    def name(self) -> str:
+        """The scope's part of the name of an index."""
+        return self.owner.hex if self.owner else "shared"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is too large to compare every passage."""
+        return bool(self.indexed) or self.size >= LARGE
+
+    @property
+    def passages(self) -> int:
+        """About how many passages a large scope has. PostgreSQL says 0 or -1 of an index it has not analysed yet."""
+        return max([1, self.size, *self.indexed.values()])
+
+
+@cache
+def is_shared(kind: str) -> bool:
+    """Return whether everybody sees the things of a kind."""
+    return Kind(kind).is_shared
+
+
+def scopes_of(owner: User, kinds: Iterable[str], indexes: Mapping[str, float] | None = None) -> list[Scope]:
+    """Return the scopes that a user searches for things of these kinds: their own, the shared one, or both.
+
+    Args:
+        indexes: What `INDEXES` says, where that was asked already.
+    """
+    are_shared = sorted(set(map(is_shared, kinds)))
+    return _scopes([None if shared else owner.pk for shared in are_shared], indexes)
+
+
+def scope_of_owner(owner: User | None) -> Scope:
+    """Return the scope of one owner, or for None the shared scope."""
+    return _scopes([owner.pk if owner else None])[0]
+
+
+def _scopes(owners: list[UUID | None], indexes: Mapping[str, float] | None = None) -> list[Scope]:
+    indexed: dict[str, dict[int, int]] = {}
+    if indexes is None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {INDEXES}")
+            indexes = cursor.fetchone()[0]
+    for name, rows in indexes.items():
+        space, _, scope = name.removeprefix(PREFIX).partition("_")
+        indexed.setdefault(scope, {})[int(space)] = int(rows)
+    scopes = [Scope(owner, indexed.get(Scope(owner).name, {})) for owner in owners]
+    return [scope if scope.indexed else replace(scope, size=_size_of(scope.owner)) for scope in scopes]
+
+
+_sizes_known: dict[UUID | None, tuple[int, float]] = {}
+
+
+def _size_of(owner: UUID | None) -> int:
+    """Return about how many passages a scope has, up to a minute old: by its sample, which an index counts."""
+    size, read_at = _sizes_known.get(owner, (0, -SIZE_SECONDS))
+    if monotonic() - read_at >= SIZE_SECONDS:
+        with read_cursor() as cursor:
+            cursor.execute(_SIZE_OF.format(owner="IS NULL" if owner is None else "= %s"), [owner] if owner else [])
+            size = int(cursor.fetchone()[0]) * SAMPLED_OF
+        if len(_sizes_known) >= MOST_SIZES:
+            _sizes_known.clear()
+        _sizes_known[owner] = size, monotonic()
+    return size
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from uuid import UUID
 
 from bigmind.database.replicas import read_cursor
 from knowledge.models.passages import SAMPLE
-from knowledge.search.filters import scope_of
-from knowledge.search.indexes import Scope
+from knowledge.search.filters import Scope, scope_of
 
 MATCHED = 5_000
 """About how many passages of a large scope are ranked for a question. More would take longer than a search may: at

@@ -21,9 +21,9 @@ from bigmind.database.replicas import read_alias, read_cursor
 from knowledge.embeddings.calls import embed_question
 from knowledge.embeddings.providers import EmbedderError, provider, spaces_of
 from knowledge.search.candidates import Found, find_candidates
-from knowledge.search.filters import Filters, Sql
+from knowledge.search.filters import Filters, Sql, scopes_of
 from knowledge.search.findings import Findings, read_findings
-from knowledge.search.indexes import INDEXES, scopes_of
+from knowledge.search.indexes import INDEXES
 from knowledge.search.question import SearchQuestion
 from knowledge.search.question_periods import find_past
 from knowledge.search.ranking import RERANKED, Ranked, Texts, rank

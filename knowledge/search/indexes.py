@@ -1,25 +1,19 @@
 """Indexes over vectors, one for each large scope in each space, and what the planner knows of the tables."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import cache
-from time import monotonic
-from uuid import UUID
 
 import structlog
 from django.db import connection
 from django.db.models.functions import Now
 
-from accounts.models import TaskTally, User
+from accounts.models import TaskTally
 from accounts.services.task_statistics import last_error
 from bigmind.database.advisory_locks import SessionLock
 from bigmind.database.read_only import is_read_only
-from bigmind.database.replicas import read_cursor
 from bigmind.database.roles import NotOwner, owner, require_owner
-from knowledge.models import EmbeddingSpace, Kind
-from knowledge.models.passages import SAMPLE, SAMPLED_OF
+from knowledge.models import EmbeddingSpace
 
 # Autovacuum looks once a minute at most. Right after an import of 10,000 facts PostgreSQL took the tables for empty,
 # and a search took 10.7 s instead of 9 ms. Decision 11.
@@ -55,8 +49,6 @@ decision 11 compares them at 100,000 vectors."""
 TASK = "knowledge.tasks.keep_indexes"
 LATE = timedelta(minutes=25)
 """After two runs that did not come something is wrong."""
-SIZE_SECONDS, MOST_SIZES = 60.0, 10_000
-_SIZE_OF = f"SELECT count(*) FROM knowledge_passage WHERE owner_id {{owner}} AND digest < '{SAMPLE}'"
 _SIZES = """
 SELECT space_id, coalesce(replace(owner_id::text, '-', ''), 'shared'), count(vector)
 FROM knowledge_passagevector GROUP BY space_id, owner_id HAVING count(vector) >= %s
@@ -101,85 +93,6 @@ def keep_statistics() -> list[str]:
             cursor.execute("RESET statement_timeout")
     log.info("Analysed tables that changed much.", tables=tables)
     return tables
-
-
-@dataclass(frozen=True)
-class Scope:
-    """The passages of one owner, or without an owner the shared ones.
-
-    Attributes:
-        indexed: For each space with an index for this scope, about how many vectors the index has.
-        size: About how many passages there are where there is no index yet.
-    """
-
-    owner: UUID | None
-    indexed: Mapping[int, int] = field(default_factory=dict)
-    size: int = 0
-
-    @property
-    def name(self) -> str:
-        """The scope's part of the name of an index."""
-        return self.owner.hex if self.owner else "shared"
-
-    @property
-    def is_large(self) -> bool:
-        """Whether it is too large to compare every passage."""
-        return bool(self.indexed) or self.size >= LARGE
-
-    @property
-    def passages(self) -> int:
-        """About how many passages a large scope has. PostgreSQL says 0 or -1 of an index it has not analysed yet."""
-        return max([1, self.size, *self.indexed.values()])
-
-
-@cache
-def is_shared(kind: str) -> bool:
-    """Return whether everybody sees the things of a kind."""
-    return Kind(kind).is_shared
-
-
-def scopes_of(owner: User, kinds: Iterable[str], indexes: Mapping[str, float] | None = None) -> list[Scope]:
-    """Return the scopes that a user searches for things of these kinds: their own, the shared one, or both.
-
-    Args:
-        indexes: What `INDEXES` says, where that was asked already.
-    """
-    are_shared = sorted(set(map(is_shared, kinds)))
-    return _scopes([None if shared else owner.pk for shared in are_shared], indexes)
-
-
-def scope_of_owner(owner: User | None) -> Scope:
-    """Return the scope of one owner, or for None the shared scope."""
-    return _scopes([owner.pk if owner else None])[0]
-
-
-def _scopes(owners: list[UUID | None], indexes: Mapping[str, float] | None = None) -> list[Scope]:
-    indexed: dict[str, dict[int, int]] = {}
-    if indexes is None:
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT {INDEXES}")
-            indexes = cursor.fetchone()[0]
-    for name, rows in indexes.items():
-        space, _, scope = name.removeprefix(PREFIX).partition("_")
-        indexed.setdefault(scope, {})[int(space)] = int(rows)
-    scopes = [Scope(owner, indexed.get(Scope(owner).name, {})) for owner in owners]
-    return [scope if scope.indexed else replace(scope, size=_size_of(scope.owner)) for scope in scopes]
-
-
-_sizes_known: dict[UUID | None, tuple[int, float]] = {}
-
-
-def _size_of(owner: UUID | None) -> int:
-    """Return about how many passages a scope has, up to a minute old: by its sample, which an index counts."""
-    size, read_at = _sizes_known.get(owner, (0, -SIZE_SECONDS))
-    if monotonic() - read_at >= SIZE_SECONDS:
-        with read_cursor() as cursor:
-            cursor.execute(_SIZE_OF.format(owner="IS NULL" if owner is None else "= %s"), [owner] if owner else [])
-            size = int(cursor.fetchone()[0]) * SAMPLED_OF
-        if len(_sizes_known) >= MOST_SIZES:
-            _sizes_known.clear()
-        _sizes_known[owner] = size, monotonic()
-    return size
 
 
 def as_indexed(column: str, dimensions: int) -> str:

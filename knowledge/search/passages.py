@@ -15,8 +15,7 @@ from bigmind.database.fixed_queries import FixedQuery
 from bigmind.text.hygiene import digest
 from knowledge.models import CachedVector, Kind, Passage
 from knowledge.models.passages import COMPARED, FORM
-from knowledge.search.filters import scope_of
-from knowledge.search.indexes import Scope
+from knowledge.search.filters import Scope, scope_of
 from knowledge.search.languages import dictionary_of
 from knowledge.search.passage_splitting import heads_of, split_text
 

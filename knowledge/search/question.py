@@ -9,8 +9,7 @@ from pgvector import HalfVector
 from bigmind.text.periods import Period
 from knowledge.embeddings.providers import TokenSigns
 from knowledge.models import EmbeddingSpace
-from knowledge.search.filters import Sql
-from knowledge.search.indexes import Scope
+from knowledge.search.filters import Scope, Sql
 from knowledge.search.synonyms import Synonyms
 
 _NOTHING = Sql("false")

@@ -114,6 +114,8 @@ def rank(groups: Sequence[Found], question: SearchQuestion, owner: User) -> tupl
     fused = [fuse(found.keyword, found.vector) if found.candidates else {} for found in groups]
     alone = [dict(zip(one, map(_SCORE, one.values()), strict=True)) for one in fused]
     best = [sorted(one, key=one.__getitem__, reverse=True)[:RERANKED] for one in alone]
+    if not any(best):
+        return [[] for _ in groups], {}
     known = read_known(groups, [*chain.from_iterable(best)], question, owner)
     ranked = [
         _rank(found, one, scores, first, known, question) if one else []

@@ -16,9 +16,9 @@ from bigmind.database.replicas import read_cursor
 from bigmind.text.languages import ENGLISH
 from knowledge.models import EmbeddingSpace
 from knowledge.models.passages import in_parts
-from knowledge.search.filters import Filters, Sql, of_scopes, scope_of
+from knowledge.search.filters import Filters, Scope, Sql, is_shared, of_scopes, scope_of
 from knowledge.search.frequencies import count_words, selective_words
-from knowledge.search.indexes import Scope, as_indexed, is_shared
+from knowledge.search.indexes import as_indexed
 from knowledge.search.languages import UNSPACED, language_of
 from knowledge.search.synonyms import Synonyms
 

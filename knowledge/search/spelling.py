@@ -15,9 +15,8 @@ from bigmind.text.words import IDENTIFIER
 from knowledge.embeddings.calls import embed_question
 from knowledge.embeddings.providers import EmbedderError
 from knowledge.models.passages import SAMPLE
-from knowledge.search.filters import scope_of
+from knowledge.search.filters import Scope, scope_of
 from knowledge.search.frequencies import CACHED_SCOPES, SAMPLED
-from knowledge.search.indexes import Scope
 from knowledge.search.question import SearchQuestion
 from knowledge.search.synonyms import Synonyms
 

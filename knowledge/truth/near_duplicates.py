@@ -24,10 +24,9 @@ from bigmind.database.advisory_locks import AdvisoryLock, wait_for_turn
 from knowledge.embeddings.providers import EmbedderError, TokenEmbedder, provider
 from knowledge.kinds import KINDS
 from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Fact, Kind, Passage, PassageVector, Recall
-from knowledge.search.filters import Filters
+from knowledge.search.filters import Filters, scope_of_owner, scopes_of
 from knowledge.search.frequencies import rarest
 from knowledge.search.hybrid import cosines
-from knowledge.search.indexes import scope_of_owner, scopes_of
 from knowledge.search.languages import language_of
 from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
 from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same

@@ -12,8 +12,7 @@ from bigmind.database.advisory_locks import SessionLock
 from knowledge.indexing.embedding import embed_pending, progress, start_again
 from knowledge.models import Kind, PassageVector
 from knowledge.search import indexes
-from knowledge.search.filters import Filters
-from knowledge.search.indexes import scope_of_owner
+from knowledge.search.filters import Filters, scope_of_owner
 from tests.factories import make_actor
 from tests.knowledge.test_search_at_scale import large_from, remember, share_found
 

@@ -20,9 +20,8 @@ from knowledge.kb.entry_reading import search_entries
 from knowledge.models import EmbeddingSpace, Entry, Kind, Passage, PassageVector
 from knowledge.search import filters, indexes
 from knowledge.search import retrievers as arms
-from knowledge.search.filters import Filters
+from knowledge.search.filters import Filters, Scope, scope_of_owner
 from knowledge.search.frequencies import count_words, forget_statistics, selective_words
-from knowledge.search.indexes import Scope, scope_of_owner
 from knowledge.search.retrievers import retrieve_by_meaning, retrieve_by_words
 from knowledge.search.spelling import forget_vocabularies
 from tests.conftest import _empty_database
@@ -40,7 +39,8 @@ WORDS = ["deploy", "router", "vercel", "schema", "billing", "invoice", "retry", 
 def large_from(size: int) -> Iterator[None]:
     """Let scopes of so many vectors be large, and drop the indexes that were built for them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexes, "LARGE", size)
+        for module in (indexes, filters):
+            patch.setattr(module, "LARGE", size)
         patch.setattr(filters, "FEW", 100)
         forget_statistics()
         yield
@@ -163,11 +163,11 @@ def test_until_its_index_is_built_a_large_scope_finds_all_that_is_nearest(world,
 
 
 def test_a_scope_is_known_to_be_large_before_it_has_an_index(world):
-    indexes._sizes_known.clear()
+    filters._sizes_known.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(indexes, "INDEXES", "'{}'::json")
+        patch.setattr(filters, "INDEXES", "'{}'::json")
         sizes = {size: scope_of_owner(owner).size for size, owner in world.owners.items()}
-    indexes._sizes_known.clear()
+    filters._sizes_known.clear()
 
     assert all(0.6 * size <= seen <= 1.4 * size for size, seen in sizes.items() if size > 500)
     assert sizes[64] < 500

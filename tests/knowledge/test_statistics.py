@@ -9,8 +9,8 @@ from knowledge.indexing.embedding import embed_pending, space_of
 from knowledge.kb.entry_imports import NewEntry, import_entries
 from knowledge.models import Kind
 from knowledge.search import indexes
-from knowledge.search.filters import Filters
-from knowledge.search.indexes import keep_statistics, scope_of_owner
+from knowledge.search.filters import Filters, scope_of_owner
+from knowledge.search.indexes import keep_statistics
 from knowledge.search.retrievers import retrieve_by_meaning
 from tests.factories import make_actor
 

@@ -15,7 +15,7 @@ from bigmind.operations import CATALOGUE
 from knowledge.kinds import KINDS
 from knowledge.models import Chunk, Fact, Hypothesis, Kind, Note, Session, Summary
 from knowledge.search import hybrid
-from knowledge.search.indexes import scope_of_owner
+from knowledge.search.filters import scope_of_owner
 from tests.copies import run_in_copy
 from tests.factories import browser_of, make_actor, make_user
 from tests.serving import environment_of_a_server
