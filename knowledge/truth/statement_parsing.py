@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
+from zlib import crc32
 
 from bigmind.text.hygiene import without_accents
 
@@ -53,10 +54,8 @@ _ENDINGS = {
         ("ements", "ations", "ement", "ation", "ingly", "ities", "ity", "ies", "ied", "ons", "ant", "ent"), 4
     ),
     **dict.fromkeys(("ing", "ed", "es"), 3),
-    **dict.fromkeys(
-        ("eur", "ers", "ees", "ado", "ada", "ido", "ida", "er", "en", "em", "et", "ee", "ez", "an", "ar"), 4
-    ),
-    "ir": 4,
+    **dict.fromkeys(("eur", "ers", "ees", "ado", "ada", "ido", "ida", "er", "et", "ee", "ez", "an", "ar"), 4),
+    **dict.fromkeys(("en", "em", "ir"), 3),
     "e": 3,
     **dict.fromkeys("soay", 4),
 }
@@ -388,16 +387,18 @@ def _word(raw: str, *, is_first: bool, is_code: bool) -> StatementWord:
 
 
 def _two_words(word: str, following: str) -> str:
-    """Return what two words say together: “have to” is “must”, and what is open until six closes then."""
+    """Return what two words say together: “have to” is “needs”, and what is open until six closes then."""
     if (word, following) in _HAVING_TO:
-        return "must"
+        return "needs"  # “Does not have to” leaves it open, “must not” forbids it.
     if (word, following) in {("leave", "out"), ("leaves", "out"), ("left", "out"), ("opt", "out")}:
         return "skip"
+    if word == "no" and following in {"cost", "charge"}:
+        return "free"
     return "closes" if word in _OPEN and following in said.UNTIL else ""
 
 
 def _join_words(words: list[StatementWord]) -> list[StatementWord]:
-    """Return the words, “have to” as “must”; in German, where every noun has a capital, one makes no name."""
+    """Return the words, “have to” as “needs”; in German, where every noun has a capital, one makes no name."""
     words = [
         StatementWord(word.raw, known, stem(known), is_name=False)
         if (known := _two_words(word.plain, following.plain))
@@ -412,6 +413,7 @@ def _join_words(words: list[StatementWord]) -> list[StatementWord]:
     ]
 
 
+_AFTER = word_set("after before of nach vor apres avant tras")
 _MEASURES = frozenset(said.DAYS) | frozenset(said.SEVERAL_DAYS) | frozenset(said.MONTHS) | frozenset(said.UNIT_SECONDS)
 _VERBS = (
     said.HOLDING
@@ -425,7 +427,7 @@ _VERBS = (
         "lives last lasts start starts stop stops close closes open opens end ends give gives send sends drop "
         "drops discard discards meet meets ist sind wird werden hat haben offnet schliesst findet dauert "
         "lauft liegt liegen est sont a ont ouvre ferme es son esta estan abre cierra se ne no nicht nie "
-        "niemals lets means allows limits approves approved reports needs"
+        "niemals says lets means allows limits approves approved reports needs"
     )
 )
 _VERB_STEMS = frozenset(map(stem, said.HOLDING | said.MANY))
@@ -468,10 +470,17 @@ def _quantity(words: list[str], raw: list[StatementWord], at: int) -> tuple[str,
             return "every", 7 * 86400.0, 1
         skip = int(after[0] in {"les", "los", "las"})
         number, skip = (_number(after[skip]), skip + 1) if _number(after[skip]) is not None else (1.0, skip)
+        if before in _AFTER and after[0] and after[0][0].isalpha() and after[0] not in said.UNIT_SECONDS:
+            # “After each shift” is another rhythm than “once a week”, whatever it is.
+            return "every", -float(crc32(stem(after[0]).encode())), 2
         if after[skip] in said.UNIT_SECONDS:
             return "every", (number or 1.0) * said.UNIT_SECONDS[after[skip]], skip + 2
         return "", 0.0, 0
+    if word in {"next", "following"} and after[0] == "day":
+        return "seconds", 86400.0, 2
     number = _number(word)
+    if number is not None and after[0] in {"working", "business"} and after[1] in said.UNIT_SECONDS:
+        return "seconds", number * said.UNIT_SECONDS[after[1]], 3
     if word in said.MONTHS and before in said.INSIDE | said.UNTIL | said.FROM and _number(after[0]) is None:
         return "date", said.MONTHS[word] * 100.0, 1
     if number is None:

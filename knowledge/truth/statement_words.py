@@ -92,7 +92,7 @@ ENDED = word_set("superseded deprecated obsolete withdrawn abgelost ersetzt remp
 UNTIL = word_set("until till bis jusqu jusque hasta")
 FROM = word_set("from since von ab seit depuis desde")
 AT_LEAST = word_set("least minimum minimal above over exceeding mindestens uber minimo superior menos moins")
-AT_MOST = word_set("most maximum below under hochstens maximal unter maximo inferior plus exceed")
+AT_MOST = word_set("most maximum below under hochstens maximal unter maximo inferior plus exceed limited")
 BELOW = word_set("below under unter bajo sous less fewer")
 ABOVE = word_set("above over more uber sobre exceeding")
 
@@ -154,6 +154,7 @@ work works arbeite arbeitet arbeiten travaille travail trabajo trabaja / drill e
 begin begins began begun start starts started starting / bring brought / buy bought
 / teach taught / sell sold / send sent / server serveur servidor
 / high height / long length / wide width / deep depth / storage store / keep kept keeps behalten
+/ frame frames fps / memory ram / charge cost costs
 """
 """Words that are one for this, forms and languages."""
 OPPOSITES = """

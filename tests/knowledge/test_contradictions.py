@@ -132,3 +132,39 @@ def test_numbers_that_are_no_times_of_day_are_compared_as_they_stand(number):
 def test_a_time_of_day_with_a_full_stop_is_the_same_as_with_a_colon():
     assert contradictions("The meeting is at 8.30 am.", "The meeting is at 8:30 am.") == []
     assert contradictions("The meeting is at 8.30 am.", "The meeting is at 9:30 am.") != []
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Oil drums are filled five days before an audit.", "Crews can fill oil drums until 2 days before an audit."),
+        ("Couriers are paid 10 days after the ride.", "Couriers wait 21 days for their money."),
+        ("The head chemist signs off every recipe.", "Recipes are signed off by the plant manager."),
+        ("Blueprints are stored in Vault.", "Blueprints live on the NAS under /plans."),
+        ("Kiosks accept coins only.", "Banknotes are accepted at kiosks."),
+        ("Reports may be sent only encrypted.", "Reports are sent unencrypted by mail."),
+        ("Machines are oiled after every shift.", "Machines are oiled once a week."),
+        ("Welders wear helmets in the hall.", "Helmets are optional for welders in the hall."),
+        ("Samples are ready after three working days.", "Samples are ready the next day."),
+        ("Tours may be moved at no cost until 24 h before.", "Tours can be moved free of charge up to 48 h before."),
+    ],
+)
+def test_the_same_in_other_words_with_another_value_is_noticed(known: str, new: str) -> None:
+    assert contradictions(new, known)
+    assert contradictions(known, new)
+
+
+@pytest.mark.parametrize(
+    ("known", "new"),
+    [
+        ("Docker images are built nightly.", "Docker images are scanned once a week."),
+        ("Rooms are ready for guests from 2 pm.", "Guests leave their rooms by 11:00."),
+        ("Presses of plant North run for 12 hours.", "Presses of plant South run for 8 hours."),
+        ("Badges are limited to 50 per event.", "Each sponsor adds at most ten badges."),
+        ("Invoices are created by ledger, not by harbour.", "Harbour stores its data in PostgreSQL."),
+        ("A report does not have to be signed.", "A report has to be numbered."),
+    ],
+)
+def test_another_thing_in_the_same_place_is_no_contradiction(known: str, new: str) -> None:
+    assert not contradictions(new, known)
+    assert not contradictions(known, new)
