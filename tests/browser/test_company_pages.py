@@ -125,23 +125,10 @@ def test_what_curators_see_is_usable_by_everyone(visits: Visits, ada: Actor, cor
 def test_empty_pages_and_the_outbox_are_usable_by_everyone(visits: Visits) -> None:
     page = visits.by(make_actor(admin=True).user)
     names = (
-        "company",
-        "company-mine",
-        "company-due",
-        "golden-questions",
-        "notices",
-        "deliveries",
-        "erasures",
-        "scrub",
-        "audit",
-        "system-settings",
-        "confirm",
-        "system-backups",
-        "system-tests",
-        "sso-set-up",
-        "webhooks",
+        "company", "company-mine", "company-due", "golden-questions", "notices", "deliveries", "erasures", "scrub",
+        "audit", "system-settings", "confirm", "system-backups", "system-tests", "sso-set-up", "webhooks",
         "webhook-new",
-    )
+    )  # fmt: skip
     found = [finding for name in names for finding in _look_at(page, reverse(name))]
     for fields in ({}, {"attempts": 2, "error": "It answered with the status 500."}):
         Delivery.objects.create(channel=Channel.WEBHOOK, event="company.edit", body={}, **fields)

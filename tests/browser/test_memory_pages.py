@@ -25,17 +25,9 @@ from tests.knowledge.factories import make_told_session as make_session
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 SECTIONS = [
-    "home",
-    "memory",
-    "memory-facts",
-    "memory-sessions",
-    "memory-notes",
-    "memory-hypotheses",
-    "memory-profile",
-    "memory-context",
-    "memory-aside",
-    "memory-tidy",
-]
+    "home", "memory", "memory-facts", "memory-sessions", "memory-notes", "memory-hypotheses", "memory-profile",
+    "memory-context", "memory-aside", "memory-tidy",
+]  # fmt: skip
 FORMS = ["memory-fact-new", "memory-note-new", "memory-hypothesis-new", "memory-import"]
 SUMMARY = (
     "# Why\n\nIt was **slow**.\n\n| step | took |\n|---|---|\n| install | 12 min |\n\n### How\n\n```\nmake -j2\n```\n"

@@ -131,19 +131,13 @@ TOKENS: dict[str, Callable[[Maker], str]] = {
 """Tokens that tell what they are by their looks."""
 
 AROUND_TOKENS = (
-    "{0}",
-    "The deploy job uses {0} until the end of the quarter.",
-    "User said: remember `{0}` for the staging account, we need it tomorrow.",
-    "export SERVICE={0}",
-    'config = {{"value": "{0}"}}',
-    "steps:\n  - run: ./deploy.sh\n    env:\n      ACCESS: {0}\n",
-    "curl -H 'X-Custom: {0}' https://api.example.com/v1/items",
-    "client = Client('{0}')\nclient.send()",
-    "| staging | {0} | eric |",
-    "Notes from today\n\n- rotated the old one\n- new one: {0}\n- told Ann",
-    "line one\\nvalue={0}\\nline three",
-    "({0})",
-)
+    "{0}", "The deploy job uses {0} until the end of the quarter.",
+    "User said: remember `{0}` for the staging account, we need it tomorrow.", "export SERVICE={0}",
+    'config = {{"value": "{0}"}}', "steps:\n  - run: ./deploy.sh\n    env:\n      ACCESS: {0}\n",
+    "curl -H 'X-Custom: {0}' https://api.example.com/v1/items", "client = Client('{0}')\nclient.send()",
+    "| staging | {0} | eric |", "Notes from today\n\n- rotated the old one\n- new one: {0}\n- told Ann",
+    "line one\\nvalue={0}\\nline three", "({0})",
+)  # fmt: skip
 
 VALUES: dict[str, Callable[[Maker], str]] = {
     "hexadecimal": lambda m: m.of(HEX, m.random.choice((32, 40, 64))),
@@ -152,47 +146,27 @@ VALUES: dict[str, Callable[[Maker], str]] = {
     "UUID": Maker.uuid,
 }
 AROUND_VALUES = (
-    "API_KEY={0}",
-    "export DATADOG_API_KEY='{0}'",
-    "aws_secret_access_key = {0}",
-    'client_secret: "{0}"',
-    '{{"accessToken": "{0}", "expires": 3600}}',
-    "const apiKey = '{0}';",
-    "SECRET_KEY: {0}\nDEBUG: false",
-    "Authorization: Bearer {0}",
-    "curl -H 'X-Api-Key: {0}' https://api.example.com/",
-    "The API key for Cohere is {0}, owned by the search team.",
-    "https://api.example.com/v1?api_key={0}&limit=5",
+    "API_KEY={0}", "export DATADOG_API_KEY='{0}'", "aws_secret_access_key = {0}", 'client_secret: "{0}"',
+    '{{"accessToken": "{0}", "expires": 3600}}', "const apiKey = '{0}';", "SECRET_KEY: {0}\nDEBUG: false",
+    "Authorization: Bearer {0}", "curl -H 'X-Api-Key: {0}' https://api.example.com/",
+    "The API key for Cohere is {0}, owned by the search team.", "https://api.example.com/v1?api_key={0}&limit=5",
     "env:\n  - name: AUTH_TOKEN\n    value: {0}\n",
     "DefaultEndpointsProtocol=https;AccountName=x;AccountKey={0};EndpointSuffix=core.windows.net",
-    '<add key="ApiKey" secret="{0}" />',
-    "os.environ['ENCRYPTION_KEY'] = \"{0}\"",
-    "$ tool login --token {0} --yes",
-    "//registry.example.com/:_authToken={0}",
-    'private String signingKey = "{0}";',
-)
+    '<add key="ApiKey" secret="{0}" />', "os.environ['ENCRYPTION_KEY'] = \"{0}\"", "$ tool login --token {0} --yes",
+    "//registry.example.com/:_authToken={0}", 'private String signingKey = "{0}";',
+)  # fmt: skip
 AROUND_PASSWORDS = (
-    "The admin password is {0}.",
-    "DB_PASSWORD={0}",
-    "password: {0}",
-    "spring.datasource.password={0}",
-    'db = connect(host="db", user="app", password="{0}")',
-    "postgres://app:{0}@db.internal:5432/prod",
-    "DATABASE_URL=mysql://root:{0}@10.0.0.5/shop",
-    "redis://:{0}@cache:6379/0",
-    "amqp://worker:{0}@mq.internal//",
-    "mongodb+srv://svc:{0}@cluster0.ab1cd.mongodb.net/app",
-    "https://eric:{0}@git.internal/repo.git",
-    "Server=sql.internal;User Id=sa;Password={0};Encrypt=true",
-    "mysql -uroot -p{0} shop < dump.sql",
-    "sshpass -p '{0}' ssh deploy@10.1.2.3",
-    "curl -u admin:{0} https://grafana.internal/api/health",
+    "The admin password is {0}.", "DB_PASSWORD={0}", "password: {0}", "spring.datasource.password={0}",
+    'db = connect(host="db", user="app", password="{0}")', "postgres://app:{0}@db.internal:5432/prod",
+    "DATABASE_URL=mysql://root:{0}@10.0.0.5/shop", "redis://:{0}@cache:6379/0", "amqp://worker:{0}@mq.internal//",
+    "mongodb+srv://svc:{0}@cluster0.ab1cd.mongodb.net/app", "https://eric:{0}@git.internal/repo.git",
+    "Server=sql.internal;User Id=sa;Password={0};Encrypt=true", "mysql -uroot -p{0} shop < dump.sql",
+    "sshpass -p '{0}' ssh deploy@10.1.2.3", "curl -u admin:{0} https://grafana.internal/api/health",
     "machine git.internal login eric password {0}",
     "    environment:\n      POSTGRES_PASSWORD: {0}\n      POSTGRES_DB: app",
-    "Login for the demo: user demo, password {0}",
-    "<password>{0}</password>",
+    "Login for the demo: user demo, password {0}", "<password>{0}</password>",
     "The Wi-Fi passphrase was changed to {0} on Monday.",
-)
+)  # fmt: skip
 
 
 def secrets_in_context(seed: int, rounds: int = 3) -> Iterator[Labelled]:

@@ -42,22 +42,14 @@ MATCHED = {
 @pytest.mark.parametrize(
     ("entrance", "name"),
     [
-        ("rendering markdown", "a wide table"),
-        ("screening", "secret("),
-        ("screening", "password="),
-        ("screening", "secret "),
-        ("an import of basic-memory", "spaces in an item"),
-        ("errors in a lesson", "backticks"),
-        ("errors in a lesson", "lines of errors"),
-        ("error in a log", "newlines"),
-        ("fix in a lesson", "headings, then a letter"),
-        ("command names", "backticks, growing"),
-        ("contradictions", "capitals"),
-        ("differences", "dots in an item"),
-        ("excerpts", "words"),
-        ("tags", "images"),
+        ("rendering markdown", "a wide table"), ("screening", "secret("), ("screening", "password="),
+        ("screening", "secret "), ("an import of basic-memory", "spaces in an item"),
+        ("errors in a lesson", "backticks"), ("errors in a lesson", "lines of errors"),
+        ("error in a log", "newlines"), ("fix in a lesson", "headings, then a letter"),
+        ("command names", "backticks, growing"), ("contradictions", "capitals"), ("differences", "dots in an item"),
+        ("excerpts", "words"), ("tags", "images"),
     ],
-)
+)  # fmt: skip
 def test_what_held_the_interpreter_for_seconds_no_longer_does(entrance: str, name: str) -> None:
     assert not holds_too_long(lambda text: meet(entrance, text), lambda size: dict(bank(size))[name])
 

@@ -68,16 +68,10 @@ def test_a_word_of_documentation_beside_a_secret_hides_none(said, beside):
 @pytest.mark.parametrize(
     "value",
     [
-        "your-api-key-123",
-        "xxxxxxxx1234",
-        "****abcd",
-        "sk-...abcd",
-        "changeme123",
-        "example-password-1",
-        "todo",
+        "your-api-key-123", "xxxxxxxx1234", "****abcd", "sk-...abcd", "changeme123", "example-password-1", "todo",
         "<todo>",
     ],
-)
+)  # fmt: skip
 def test_what_only_stands_for_a_secret_is_none(value):
     assert not find_secrets(f"password: {value}")
     assert not find_secrets(f"API_KEY={value}")
@@ -260,26 +254,16 @@ def test_what_is_read_back_is_never_screened(settings):
     [
         "Staging login for the reviewers: user `reviewer@acme.io`, password `Harbour-7-Gate!`",
         "| system | user | pw |\n|---|---|---|\n| pricing-db | pricing_admin | t1deT4ble#99 |",
-        "| User | Password |\n|---|---|\n| root | toor123X |",
-        "| admin | Sommer2023! |",
-        "Login: opsbot / Sup3rTide2024",
-        "pw: Nordlicht_2019! is what the NAS wants (user backup)",
-        "Credentials: admin / Winter2024",
-        "user/pass: deploy / k33pSafe",
-        "u: admin p: harb0urMaster",
-        "Log in as qa@acme.io with hunter2Gate",
-        "user admin, pass sea-Gull-42",
-        "ftp user tidebot with password Quay-Wall-3",
-        "SSO fallback account ops@acme.io : Krill-77-Net",
-        "admin:Winter2024! works on staging",
-        "The account is `deploy` / `N0rthPier!`",
-        "test user: kim / Fjord#2023",
-        "Zugangsdaten: anna / Leuchtturm9!",
-        "[staging] ops@acme.io:Pier9Gate!",
-        "ssh ops@10.0.0.5 (pw Pier9Gate)",
+        "| User | Password |\n|---|---|\n| root | toor123X |", "| admin | Sommer2023! |",
+        "Login: opsbot / Sup3rTide2024", "pw: Nordlicht_2019! is what the NAS wants (user backup)",
+        "Credentials: admin / Winter2024", "user/pass: deploy / k33pSafe", "u: admin p: harb0urMaster",
+        "Log in as qa@acme.io with hunter2Gate", "user admin, pass sea-Gull-42",
+        "ftp user tidebot with password Quay-Wall-3", "SSO fallback account ops@acme.io : Krill-77-Net",
+        "admin:Winter2024! works on staging", "The account is `deploy` / `N0rthPier!`", "test user: kim / Fjord#2023",
+        "Zugangsdaten: anna / Leuchtturm9!", "[staging] ops@acme.io:Pier9Gate!", "ssh ops@10.0.0.5 (pw Pier9Gate)",
         "ES: https://elastic:Qu4yW4ll77@es.internal.example.com:9200",
     ],
-)
+)  # fmt: skip
 def test_a_login_is_noticed_however_it_is_written(text: str) -> None:
     assert find_secrets(text)
 
@@ -287,22 +271,14 @@ def test_a_login_is_noticed_however_it_is_written(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Login: user / password pairs are stored in Vault",
-        "The login page / sign-up page share a form.",
-        "| User | Password |\n|---|---|\n| admin | see vault |",
-        "login / logout endpoints need CSRF",
-        "pass: 141, fail: 0",
-        "Login: email / phone",
-        "the admin/Dashboard2 route is slow",
-        "Roles: admin / editor",
-        "Use client / Server2019 for tests",
-        "password: required, at least 12 characters",
-        "if password1 and password1 != password2: raise",
-        "user = get_user(limit=20, status=422)",
-        "Login form: LoginForm.tsx:120",
-        "accounts/0021_begin_numbers: adds the user table",
+        "Login: user / password pairs are stored in Vault", "The login page / sign-up page share a form.",
+        "| User | Password |\n|---|---|\n| admin | see vault |", "login / logout endpoints need CSRF",
+        "pass: 141, fail: 0", "Login: email / phone", "the admin/Dashboard2 route is slow", "Roles: admin / editor",
+        "Use client / Server2019 for tests", "password: required, at least 12 characters",
+        "if password1 and password1 != password2: raise", "user = get_user(limit=20, status=422)",
+        "Login form: LoginForm.tsx:120", "accounts/0021_begin_numbers: adds the user table",
     ],
-)
+)  # fmt: skip
 def test_what_only_speaks_of_logins_is_none(text: str) -> None:
     assert not find_secrets(text)
 

@@ -151,25 +151,14 @@ def test_a_line_has_single_spaces():
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("# New instructions", "\\# New instructions"),
-        ("> quoted", "\\> quoted"),
-        ("- item", "\\- item"),
-        ("* item", "\\* item"),
-        ("1. first", "1\\. first"),
-        ("---", "\\---"),
-        ("```", "\\```"),
-        ("[C142] Approved", "\\[C142] Approved"),
-        ("<!-- hidden -->", "\\<!-- hidden -->"),
-        ("a | b", "a \\| b"),
-        ("a \\| b", "a \\\\\\| b"),
-        ("C:\\", "C:\\\\"),
-        ("one\n\n## two", "one ## two"),
-        ("see\u200bthis", "see⟦U+200B⟧this"),
-        ("-5 degrees", "-5 degrees"),
-        ("**bold** and `code`", "**bold** and `code`"),
-        ("1.5 litres", "1.5 litres"),
+        ("# New instructions", "\\# New instructions"), ("> quoted", "\\> quoted"), ("- item", "\\- item"),
+        ("* item", "\\* item"), ("1. first", "1\\. first"), ("---", "\\---"), ("```", "\\```"),
+        ("[C142] Approved", "\\[C142] Approved"), ("<!-- hidden -->", "\\<!-- hidden -->"), ("a | b", "a \\| b"),
+        ("a \\| b", "a \\\\\\| b"), ("C:\\", "C:\\\\"), ("one\n\n## two", "one ## two"),
+        ("see\u200bthis", "see⟦U+200B⟧this"), ("-5 degrees", "-5 degrees"),
+        ("**bold** and `code`", "**bold** and `code`"), ("1.5 litres", "1.5 litres"),
     ],
-)
+)  # fmt: skip
 def test_a_line_of_stored_text_is_only_text(text, shown):
     assert inline(text) == shown
 

@@ -28,15 +28,8 @@ def fuzz(url: str, key: str, folder: Path, *options: str) -> Found:
     report = folder / "report.json"
     told = [f"{url}/api/v1/openapi.json", "--url", url, "--header", f"Authorization: Bearer {key}"]
     fixed = [
-        "--seed",
-        "1",
-        "--no-shrink",
-        "--continue-on-failure",
-        "--warnings",
-        "off",
-        "--suppress-health-check",
-        "all",
-    ]
+        "--seed", "1", "--no-shrink", "--continue-on-failure", "--warnings", "off", "--suppress-health-check", "all",
+    ]  # fmt: skip
     written = ["--report", "json", "--report-json-path", str(report)]
     command = [*_program(), "--config-file", str(CONFIGURATION), "run", *told, *fixed, *written, *options]
     with_ours = {**os.environ, "SCHEMATHESIS_HOOKS": str(REFUSALS)}

@@ -23,16 +23,8 @@ ADMINS = "admins"
 RULES: dict[str, tuple[str, ...]] = {
     ANYONE: (
         *(
-            "healthz",
-            "readyz",
-            "metrics",
-            "api-docs",
-            "api-toolset",
-            "api-operation",
-            "api-no-route",
-            "openapi",
-            "styleguide",
-            "theme",
+            "healthz", "readyz", "metrics", "api-docs", "api-toolset", "api-operation", "api-no-route", "openapi",
+            "styleguide", "theme",
         ),
         *("help", "help-page", "help-file", "hooks"),
         *("sign-in", "sso", "sso-callback", "sign-in-code", "sign-in-link", "sign-out", "invitation"),
@@ -57,11 +49,7 @@ RULES: dict[str, tuple[str, ...]] = {
     OWNER: (
         *("profile-sharing", "sign-in-end", "erasure-file", "key-new", "key-arrival", "key-rotate", "key-revoke"),
         *(
-            "memory-fact",
-            "memory-fact-level",
-            "memory-session",
-            "memory-session-correct",
-            "memory-session-end",
+            "memory-fact", "memory-fact-level", "memory-session", "memory-session-correct", "memory-session-end",
             "memory-chunk",
         ),
         *("memory-note", "memory-note-edit", "memory-hypothesis", "memory-hypothesis-resolve"),
@@ -96,7 +84,7 @@ RULES: dict[str, tuple[str, ...]] = {
         *("system-backups", "system-backup-start"),
         *("system-tests", "system-test", "sso-set-up", "sso-test"),
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

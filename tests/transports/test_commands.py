@@ -19,22 +19,9 @@ from tests.copies import command_of_a_copy
 from tests.factories import make_key, make_user
 
 OURS = [
-    "user_add",
-    "user_invite",
-    "user_list",
-    "user_role",
-    "user_reset_second_factor",
-    "user_delete",
-    "user_link",
-    "user_unlink",
-    "key_create",
-    "key_text",
-    "key_list",
-    "key_rotate",
-    "key_revoke",
-    "sign_in_link",
-    "op",
-]
+    "user_add", "user_invite", "user_list", "user_role", "user_reset_second_factor", "user_delete", "user_link",
+    "user_unlink", "key_create", "key_text", "key_list", "key_rotate", "key_revoke", "sign_in_link", "op",
+]  # fmt: skip
 FACT = ("category=preference", "fact=Prefers pytest.")
 
 

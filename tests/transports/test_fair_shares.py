@@ -237,16 +237,12 @@ def test_whose_turn_it_is_follows_from_what_was_shown_before() -> None:
 @pytest.mark.parametrize(
     ("method", "path", "query", "slow"),
     [
-        ("GET", "/", b"", False),
-        ("GET", "/", b"q=crane", True),
-        ("POST", "/memory/import/", b"", True),
-        ("GET", "/memory/export/", b"", True),
-        ("GET", "/memory/facts/", b"", False),
-        ("GET", "/api/v1/facts/", b"limit=3", False),
-        ("POST", "/api/v1/import/", b"", True),
+        ("GET", "/", b"", False), ("GET", "/", b"q=crane", True), ("POST", "/memory/import/", b"", True),
+        ("GET", "/memory/export/", b"", True), ("GET", "/memory/facts/", b"", False),
+        ("GET", "/api/v1/facts/", b"limit=3", False), ("POST", "/api/v1/import/", b"", True),
         ("GET", "/healthz", b"", False),
     ],
-)
+)  # fmt: skip
 def test_what_counts_as_slow(method: str, path: str, query: bytes, slow: bool) -> None:
     assert _is_slow({"method": method, "path": path, "query_string": query}) is slow
 

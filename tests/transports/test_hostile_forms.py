@@ -40,17 +40,8 @@ VALUES = {
     "an id of another kind": "00000000-0000-0000-0000-000000000000",
 }
 APART = {
-    "sign-out",
-    "memory-import",
-    "sign-in",
-    "sso",
-    "sso-callback",
-    "theme",
-    "openapi",
-    "healthz",
-    "readyz",
-    "metrics",
-}
+    "sign-out", "memory-import", "sign-in", "sso", "sso-callback", "theme", "openapi", "healthz", "readyz", "metrics",
+}  # fmt: skip
 """What ends the session of the test, or reads nothing of a form."""
 
 

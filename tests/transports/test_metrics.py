@@ -231,18 +231,8 @@ def test_no_label_names_anybody_or_anything_of_theirs() -> None:
 
 def test_the_labels_are_those_that_the_code_can_name() -> None:
     of_work = {
-        "operation",
-        "transport",
-        "outcome",
-        "route",
-        "status",
-        "fallback",
-        "step",
-        "arm",
-        "state",
-        "why",
-        "task",
-    }
+        "operation", "transport", "outcome", "route", "status", "fallback", "step", "arm", "state", "why", "task",
+    }  # fmt: skip
     fixed = {"le", "version", "python", "django"}
 
     told = {name for family in REGISTRY.collect() for sample in family.samples for name in sample.labels}

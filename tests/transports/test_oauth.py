@@ -69,15 +69,11 @@ def test_the_metadata_names_this_door_alone_and_how_to_be_let_in(served: Served)
 @pytest.mark.parametrize(
     "path",
     [
-        "/mcp/oauth/.well-known/oauth-protected-resource",
-        "/mcp/oauth/.well-known/openid-configuration",
-        "/.well-known/openid-configuration/mcp/oauth",
-        "/.well-known/oauth-protected-resource/mcp/oauth/authorize",
-        "/authorize",
-        "/token",
-        "/register",
+        "/mcp/oauth/.well-known/oauth-protected-resource", "/mcp/oauth/.well-known/openid-configuration",
+        "/.well-known/openid-configuration/mcp/oauth", "/.well-known/oauth-protected-resource/mcp/oauth/authorize",
+        "/authorize", "/token", "/register",
     ],
-)
+)  # fmt: skip
 def test_what_clients_try_besides_is_not_found(served: Served, path: str) -> None:
     assert httpx.get(f"{served.url}{path}").status_code == 404
 
@@ -470,15 +466,10 @@ def test_nobody_is_led_to_an_address_that_is_not_the_apps(app: App, said: dict[s
 @pytest.mark.parametrize(
     "uri",
     [
-        "http://evil.example/back",
-        "javascript:alert(1)",
-        "data:text/html,x",
-        "https://user@chat.example/back",
-        "https://chat.example/back#part",
-        "https://*.example/back",
-        "https://",
+        "http://evil.example/back", "javascript:alert(1)", "data:text/html,x", "https://user@chat.example/back",
+        "https://chat.example/back#part", "https://*.example/back", "https://",
     ],
-)
+)  # fmt: skip
 def test_an_app_cannot_have_people_sent_to(served: Served, uri: str) -> None:
     answer = App(served, client_id="none").register(redirect_uris=[uri])
 

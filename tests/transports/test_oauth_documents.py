@@ -80,14 +80,10 @@ def test_a_document_that_cannot_be_read_is_told_to_who_opened_the_page(
 @pytest.mark.parametrize(
     "address",
     [
-        "https://127.0.0.1/app.json",
-        "https://localhost/app.json",
-        "https://169.254.169.254/latest/meta-data",
-        "https://10.0.0.7/app.json",
-        "https://[::1]/app.json",
-        "https://2130706433/app.json",
+        "https://127.0.0.1/app.json", "https://localhost/app.json", "https://169.254.169.254/latest/meta-data",
+        "https://10.0.0.7/app.json", "https://[::1]/app.json", "https://2130706433/app.json",
     ],
-)
+)  # fmt: skip
 def test_a_document_in_a_private_network_is_not_fetched(address: str) -> None:
     with pytest.raises(Invalid, match="private network"):
         read_document(address)

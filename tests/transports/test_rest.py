@@ -33,17 +33,10 @@ def test_only_posts_to_a_collection_add_to_it() -> None:
     added = {operation.name for operation in CATALOGUE.values() if adds(operation)}
 
     assert added == {
-        "memory_start_session",
-        "memory_flag_important",
-        "memory_append_chunk",
-        "memory_store_fact",
-        "memory_add_hypothesis",
-        "memory_promote_to_global",
-        "memory_discuss_global",
-        "kb_add",
-        "app_report_failure",
+        "memory_start_session", "memory_flag_important", "memory_append_chunk", "memory_store_fact",
+        "memory_add_hypothesis", "memory_promote_to_global", "memory_discuss_global", "kb_add", "app_report_failure",
         "golden_pin",
-    }
+    }  # fmt: skip
 
 
 def test_without_a_key_the_answer_is_a_challenge() -> None:
