@@ -241,7 +241,14 @@ def _read_rows(actor: Actor, filters: QueueFilters, offset: int, limit: int) -> 
 def _lines(filters: QueueFilters, reader: UUID | None) -> CompanyEntryQuerySet:
     """Return the queue as pages list it: beside who reviews it, a line names its proposer and nobody else."""
     entries = filters.select(reader).select_related(None).select_related("proposed_by")
-    return _with_company(entries, filters.order)
+    return _with_company(entries, filters.order).only(*_OF_LINES)
+
+
+_OF_LINES = (
+    *("revision", "title", "category", "importance", "project", "warnings", "status", "created_at", "review_after"),
+    *(f"{person}__{name}" for person in ("proposed_by", "claim__by") for name in ("username", "display_name")),
+    "claim__until",
+)
 
 
 def _usual(reader: UUID | None, category: str, proposer: str, project: str, form: tuple[Any, ...]) -> QueueFilters:
