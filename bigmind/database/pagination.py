@@ -5,7 +5,7 @@ from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import EmptyResultSet
@@ -129,7 +129,13 @@ class Page(Generic[Item]):
     total: int
     limit: int
     offset: int
-    next_cursor: str | None = None
+    cursor: Callable[[], str] | None = None
+    """Makes the cursor of the next page. Pages of people show an offset and never ask, and it compiles a statement."""
+
+    @property
+    def next_cursor(self) -> str | None:
+        """The cursor of the next page; None if this is the last."""
+        return self.cursor() if self.cursor else None
 
     @property
     def left(self) -> int:
@@ -162,7 +168,7 @@ def page_of(rows: QuerySet[Row], *, limit: int, offset: int = 0, cursor: str | N
     # One extra row shows whether there is a next page. The count cannot: rows may have come or gone since.
     items = list(found)
     has_next, items = len(items) > limit, items[:limit]
-    return Page(items, total, limit, offset, cursor_behind(items[-1], rows) if has_next else None)
+    return Page(items, total, limit, offset, partial(cursor_behind, items[-1], rows) if has_next else None)
 
 
 class FixedList(Generic[Row]):
@@ -185,8 +191,10 @@ class FixedList(Generic[Row]):
         [(total,)] = self._number(*values)
         found = self._first(*values)
         has_next, items = len(found) > self.limit, found[: self.limit]
-        cursor = _cursor(items[-1], self._order, *self._all.statement(*values)) if has_next else None
-        return Page(items, total, self.limit, 0, cursor)
+        return Page(items, total, self.limit, 0, partial(self._cursor_behind, items[-1], values) if has_next else None)
+
+    def _cursor_behind(self, row: Row, values: Sequence[Any]) -> str:
+        return _cursor(row, self._order, *self._all.statement(*values))
 
     def _rows(self, *values: Any) -> QuerySet[Row]:
         rows = in_total_order(self._build(*values))

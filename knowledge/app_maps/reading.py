@@ -87,7 +87,7 @@ def list_apps(
         page.total,
         limit,
         page.offset,
-        page.next_cursor,
+        page.cursor,
         yaml=index.strip(),
         ambiguous=choices[:AMBIGUOUS_SHOWN],
         running=running,

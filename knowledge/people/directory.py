@@ -73,7 +73,7 @@ def list_directory(
         page.total,
         limit,
         page.offset,
-        page.next_cursor,
+        page.cursor,
         topics=topics,
         figures=_figures(viewer),
         notice=nobody_to_find(viewer),
