@@ -12,7 +12,18 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.search import SearchQuery
-from django.db.models import BigIntegerField, BooleanField, F, FloatField, Func, QuerySet, Value
+from django.db.models import (
+    BigIntegerField,
+    BooleanField,
+    Exists,
+    F,
+    FloatField,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Value,
+)
 from django.db.models.functions import Cast, Left
 from django.utils import timezone
 
@@ -180,7 +191,7 @@ def ask_facts(actor: Actor, project: str, topics: Sequence[str]) -> Asked:
     """Return the query for the newest facts of each category and of the project, and for older ones that instruct, or
     are about the topics.
 
-    One UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
+    A UNION of limited queries, each answered by an index: sorting all facts by usefulness in the database would read
     every one of them.
     """
     words = [word for topic in topics for word in topic.split()][:TOPIC_WORDS]
@@ -199,17 +210,10 @@ _FALSE_IN_CODE = Func(
 
 
 def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> QuerySet[Any, Any]:
-    current = (
-        Fact.objects.of(user_id)
-        .current()
-        .without_past(now)
-        .annotate(
-            created=_CREATED,
-            start=Left("fact", ITEM_CHARS + 1),
-            replaced_from=F("superseded_by__valid_from"),
-            is_false=_FALSE_IN_CODE,
-        )
-    )
+    current = Fact.objects.of(user_id).current().filter(Q(valid_until=None) | Q(valid_until__gt=now))
+    # As `without_past`, but without a join: hardly a current fact is superseded.
+    replaced = Exists(Fact.objects.filter(pk=OuterRef("superseded_by"), valid_from__lte=now))
+    current = current.filter(Q(superseded_by=None) | ~replaced)
     groups = [current.filter(category=category) for category in Category.values]
     # If a person has more preferences than are read here, those that instruct come first, whatever their age.
     instructions = _ids_with_words(user_id, DIRECTIVES, config="simple")
@@ -218,8 +222,15 @@ def _facts_to_tell(user_id: UUID, now: datetime, project: str, *words: str) -> Q
         groups.append(current.filter(project=project))
     if words:
         groups.append(current.filter(pk__in=_ids_with_words(user_id, words, config="english")[:FACTS_READ_PER_GROUP]))
-    rows = [group.newest_first().values_list(*ContextFact._fields)[:FACTS_READ_PER_GROUP] for group in groups]
-    return rows[0].union(*rows[1:])
+    first, *others = [group.newest_first().values("pk")[:FACTS_READ_PER_GROUP] for group in groups]
+    # Only of those chosen is more read: a fact is in several groups.
+    rows = Fact.objects.filter(pk__in=first.union(*others)).annotate(
+        created=_CREATED,
+        start=Left("fact", ITEM_CHARS + 1),
+        replaced_from=F("superseded_by__valid_from"),
+        is_false=_FALSE_IN_CODE,
+    )
+    return rows.order_by("pk").values_list(*ContextFact._fields)
 
 
 _FACTS_TO_TELL = FixedQuery(_facts_to_tell)

@@ -73,8 +73,10 @@ def words_of(text: str) -> set[str]:
 
 def tells_to(text: str) -> int:
     """Return how much a text reads like an instruction: 2 like one that always holds, 0 like a taste, 1 between."""
-    words = [found[0].casefold() for found in islice(WORD.finditer(text), WORDS_READ)]
-    if not DIRECTIVES.isdisjoint(words) or any(map(text.__contains__, DIRECTIVE_SIGNS)):
+    is_ascii = text.isascii()
+    words = WORD.findall(text.lower() if is_ascii else text)[:WORDS_READ]
+    words = words if is_ascii else [*map(str.casefold, words)]
+    if not DIRECTIVES.isdisjoint(words) or not (is_ascii or {*map(text.find, DIRECTIVE_SIGNS)} <= {-1}):
         return 2
     if not TASTES.isdisjoint(words[:3]):
         return 0
