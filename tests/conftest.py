@@ -31,7 +31,7 @@ from accounts.views.sign_in import note_confirmed
 from bigmind.database.rls import KEY_TABLE
 from bigmind.database.roles import ONLY_GROWS, grant_to_application
 from tests.copies import served, web_process
-from tests.factories import make_actor
+from tests.factories import make_actor, make_agent, make_user
 from tests.serving import end_its_database_sessions
 
 __all__ = ["served", "web_process"]
@@ -214,6 +214,12 @@ def actor(db: None) -> Actor:
 def curator(db: None) -> Actor:
     """Somebody who decides what everybody is told."""
     return make_actor(curator=True)
+
+
+@pytest.fixture
+def agent(db: None) -> Actor:
+    """Claude Code, which acts for somebody."""
+    return make_agent(make_user(), "claude-code")
 
 
 @pytest.fixture

@@ -1,8 +1,9 @@
 """Waits for locks of the database: what two do at once is brought into an order by them."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import Any
 
 from django.db import connection, transaction
@@ -23,6 +24,21 @@ def meanwhile(first: Callable[[], object], second: Callable[[], Any]) -> Any:
             doing = threads.submit(do_second)
             wait_until_someone_waits()
         return doing.result(30)
+
+
+def at_once(do: Callable[[Any], Any], told: Sequence[Any]) -> list[Any]:
+    """Return what each of as many threads as there is to tell returns, which begin at the same moment."""
+    begun = Barrier(len(told))
+
+    def do_one(of: Any) -> Any:
+        try:
+            begun.wait(30)
+            return do(of)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(told)) as threads:
+        return list(threads.map(do_one, told))
 
 
 def wait_until_someone_waits() -> None:

@@ -92,9 +92,7 @@ def test_claude_desktop_needs_a_bridge_elsewhere(url: str, more: list[str]) -> N
         ("team", URL, True, False),
     ],
 )
-def test_paths_of_this_machine_are_told_only_where_it_is_surely_the_readers(
-    settings: Any, mode: str, url: str, is_embedded: bool, is_here: bool
-) -> None:
+def test_paths_of_this_machine_are_told_only_where_it_is_surely_the_readers(settings, mode, url, is_embedded, is_here):
     settings.PUBLIC_URL = url
     settings.ENVIRONMENT = SimpleNamespace(mode=mode, is_embedded=is_embedded, home=Path("/data"))
 

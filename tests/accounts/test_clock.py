@@ -140,9 +140,7 @@ def test_what_the_file_cache_kept_for_a_minute_is_not_kept_for_hours(set_clock: 
 
 
 @pytest.mark.parametrize("jump", [-HOURS, HOURS])
-def test_a_jump_gives_a_new_minute_and_keeps_its_limit(
-    set_clock: SetClock, monkeypatch: pytest.MonkeyPatch, jump: int
-) -> None:
+def test_a_jump_gives_a_new_minute_and_keeps_its_limit(set_clock, monkeypatch, jump):
     cache.clear()
     true_time = time.time
     for _ in range(5):

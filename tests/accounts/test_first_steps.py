@@ -78,9 +78,7 @@ def test_a_name_that_cannot_be_used_is_refused_beside_its_field(client: Client, 
     assert User.objects.get(pk=newcomer.pk).display_name == ""
 
 
-def test_the_preview_is_what_colleagues_see_afterwards_and_not_now_shares_nothing(
-    client: Client, newcomer: User
-) -> None:
+def test_the_preview_is_what_colleagues_see_afterwards_and_not_now_shares_nothing(client, newcomer):
     agent = make_agent(newcomer, "claude-code")
     make_session(agent, topics=["kafka"])
     colleague = make_actor()
@@ -154,9 +152,7 @@ def test_until_somebody_shares_the_answer_says_so_and_how_to_ask(client: Client,
     assert "No colleague" not in client.get("/directory/").text
 
 
-def test_the_page_of_what_others_see_has_the_same_preview_and_saves_nothing_by_it(
-    client: Client, newcomer: User
-) -> None:
+def test_the_page_of_what_others_see_has_the_same_preview_and_saves_nothing_by_it(client, newcomer):
     client.force_login(newcomer)
     address = reverse("profile-sharing", args=["nia"])
 
@@ -168,9 +164,7 @@ def test_the_page_of_what_others_see_has_the_same_preview_and_saves_nothing_by_i
     assert not Sharing.objects.filter(user=newcomer).exists()
 
 
-def test_clients_are_detected_only_where_the_browser_is_surely_on_this_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
-) -> None:
+def test_clients_are_detected_only_where_the_browser_is_surely_on_this_machine(tmp_path, monkeypatch, settings):
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(variable, raising=False)

@@ -133,9 +133,7 @@ def test_the_newest_invitation_of_somebody_counts(admin: Actor) -> None:
         ({"username": ""}, "Choose a user name."),
     ],
 )
-def test_what_cannot_be_accepted_is_said_and_the_invitation_stays(
-    client: Client, admin: Actor, said: dict[str, str], told: str
-) -> None:
+def test_what_cannot_be_accepted_is_said_and_the_invitation_stays(client, admin, said, told):
     new = invite(admin, name="Ada")
 
     page = join(client, new, **said)
@@ -197,9 +195,7 @@ def test_the_link_is_shown_once_and_it_is_said_that_no_mail_was_sent(client: Cli
     assert link not in listed.text
 
 
-def test_a_mail_server_that_is_away_is_said_and_the_link_is_there_all_the_same(
-    client: Client, admin: Actor, settings: Any
-) -> None:
+def test_a_mail_server_that_is_away_is_said_and_the_link_is_there_all_the_same(client, admin, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_USE_TLS = "127.0.0.1", free_port(), False
     client.force_login(admin.user)

@@ -277,9 +277,7 @@ def test_a_row_that_was_read_before_something_changed_is_not_kept(now: list[floa
     assert KNOWN_KEYS.find("a digest") == ["a row"]
 
 
-def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_kept(
-    now: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_revoked_while_it_is_looked_up_is_not_kept(now, monkeypatch):
     key = make_key()
     keep = KNOWN_KEYS.keep
 

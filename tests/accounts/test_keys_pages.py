@@ -162,9 +162,7 @@ def test_whoever_still_has_a_replaced_key_is_named(browser: Client, ada: User) -
     assert "by gemini-cli on build-7" in page.text
 
 
-def test_the_number_of_queries_does_not_grow_with_the_keys(
-    browser: Client, ada: User, django_assert_max_num_queries: Any
-) -> None:
+def test_the_number_of_queries_does_not_grow_with_the_keys(browser, ada, django_assert_max_num_queries):
     for _ in range(20):
         rotate_key(make_key(ada).key)
     browser.get(reverse("keys"))  # notes once a minute that she is here
@@ -189,9 +187,7 @@ def test_a_label_that_nobody_can_read_is_refused(browser: Client, label: str) ->
         (Role.ADMIN, ["read", "write", "curate", "admin"]),
     ],
 )
-def test_nobody_is_offered_more_than_their_role_permits(
-    client: Client, db: None, role: str, offered: list[str]
-) -> None:
+def test_nobody_is_offered_more_than_their_role_permits(client, db, role, offered):
     client.force_login(make_user(role=role))
 
     form = client.get(reverse("key-create")).context["form"]

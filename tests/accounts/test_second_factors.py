@@ -1,7 +1,6 @@
 """Second factors: set up by oneself, asked for at every door of people, reset by admins, demanded by a setting."""
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 from typing import Any
@@ -24,6 +23,7 @@ from curation.models import Delivery
 from curation.services.digests import send_digests
 from tests.accounts.codes import code_of, enrol, secret_on, with_second_factor
 from tests.factories import browser_of, make_actor, make_key, make_user
+from tests.lock_waits import at_once
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_cached")]
 
@@ -52,9 +52,7 @@ def is_signed_in(client: Client) -> bool:
     return "_auth_user_id" in client.session
 
 
-def test_it_is_set_up_with_the_password_and_the_first_code_and_shows_recovery_codes_once(
-    browser: Client, ada: User
-) -> None:
+def test_it_is_set_up_with_the_password_and_the_first_code_and_shows_recovery_codes_once(browser, ada):
     _, page = enrol(browser, password=PASSWORD)
     again = browser.get(reverse("second-factor-set-up"))
 
@@ -321,9 +319,7 @@ def test_whoever_runs_the_machine_resets_it_on_the_command_line(ada: User) -> No
         ("everybody", Role.MEMBER, True),
     ],
 )
-def test_of_whom_it_is_demanded_can_do_nothing_else_in_the_browser(
-    demanded: str, role: str, led: bool, settings: Any
-) -> None:
+def test_of_whom_it_is_demanded_can_do_nothing_else_in_the_browser(demanded, role, led, settings):
     settings.REQUIRE_MFA = demanded
     client = browser_of(make_user(role=role))
 
@@ -371,9 +367,7 @@ def test_another_secret_key_is_said_in_words_and_not_as_an_error(ada: User, sett
     assert "the secret key of this BigMind has changed" in page.text
 
 
-def test_a_code_is_right_after_the_secret_key_changed_while_the_one_before_is_a_fallback(
-    ada: User, settings: Any
-) -> None:
+def test_a_code_is_right_after_the_secret_key_changed_while_the_one_before_is_a_fallback(ada, settings):
     enrolment, codes = with_second_factor(ada)
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another key, after the first one was renewed"
@@ -407,9 +401,6 @@ def _count_accepted(user: User, code: str, *, times: int) -> int:
             check_code(user, code)
         except Invalid:
             return False
-        finally:
-            connection.close()
         return True
 
-    with ThreadPoolExecutor(times) as threads:
-        return list(threads.map(show, range(times))).count(True)
+    return at_once(show, range(times)).count(True)

@@ -7,10 +7,11 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.urls import reverse
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
 from accounts.models import SettingOverride
 from bigmind.environment import Environment, environment
+from bigmind.environment.profile_sections import ProfileSection
 from tests.factories import make_user
 
 pytestmark = pytest.mark.django_db
@@ -52,9 +53,7 @@ def test_the_page_of_settings_is_for_admins(client: Client) -> None:
     assert client.get(reverse("system-settings")).status_code == 403
 
 
-def test_what_the_version_before_let_admins_choose_is_shown_until_its_variable_is_set(
-    admin: Client, variables: pytest.MonkeyPatch
-) -> None:
+def test_what_the_version_before_let_admins_choose_is_shown_until_its_variable_is_set(admin, variables):
     SettingOverride.objects.create(name="rate_limit", value=7)
     SettingOverride.objects.create(name="gaps", value=environment().gaps)
     line = "BIGMIND_RATE_LIMIT=7 was chosen on the page Settings, which counts no longer: set it in the environment."
@@ -70,3 +69,20 @@ def test_what_the_version_before_let_admins_choose_is_shown_until_its_variable_i
     assert "BIGMIND_GAPS=" not in warned
     assert "To keep it" not in shown_after
     assert line not in admin.get(reverse("system")).text
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [("", None), ("none", ()), ("who", ("who",)), (" who, badges ,", ("who", "badges"))],
+)
+def test_the_default_is_a_list_of_sections(said: str, meant: tuple[str, ...] | None) -> None:
+    assert Environment(profile_sections=said).sections == meant
+
+
+@pytest.mark.parametrize("said", ["whoo", "who,none", "WHO"])
+def test_a_section_that_no_profile_has_is_refused_by_name(said: str) -> None:
+    with pytest.raises(ValidationError) as refusal:
+        Environment(profile_sections=said)
+
+    for section in ProfileSection:
+        assert section.value in str(refusal.value)

@@ -69,9 +69,7 @@ def vouched(**fields: Any) -> User:
     return make_user("countess", email="ada@example.com", is_email_vouched=True, **fields)
 
 
-def test_whoever_was_invited_comes_in_for_the_first_time_as_what_they_were_invited_as(
-    provider: OutsideProvider,
-) -> None:
+def test_whoever_was_invited_comes_in_for_the_first_time_as_what_they_were_invited_as(provider):
     invitation = invited()
 
     client, answer = come()
@@ -204,9 +202,7 @@ def test_somebody_who_was_deactivated_is_refused_known_or_not(provider: OutsideP
     ],
     ids=str,
 )
-def test_a_token_that_is_old_or_meant_for_others_lets_nobody_in(
-    provider: OutsideProvider, changes: dict[str, Any]
-) -> None:
+def test_a_token_that_is_old_or_meant_for_others_lets_nobody_in(provider, changes):
     invited()
     provider.changes = changes
 
@@ -265,9 +261,7 @@ def test_a_callback_that_nobody_began_is_a_page_and_no_error(provider: OutsidePr
 
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/token", "/keys", "/userinfo"])
 @pytest.mark.parametrize("how", ["broken", "nonsense"])
-def test_a_provider_that_is_down_or_answers_nonsense_is_told_on_a_page(
-    provider: OutsideProvider, path: str, how: str
-) -> None:
+def test_a_provider_that_is_down_or_answers_nonsense_is_told_on_a_page(provider, path, how):
     invited()
     client = Client()
     back = go_there(client)
@@ -338,9 +332,7 @@ def test_groups_give_roles_at_each_sign_in_and_the_last_admin_stays(provider: Ou
     assert signed_in(client).role == Role.ADMIN  # type: ignore[union-attr]
 
 
-def test_whoever_comes_from_the_provider_is_asked_for_no_code_and_demanded_none(
-    provider: OutsideProvider, settings: Any
-) -> None:
+def test_whoever_comes_from_the_provider_is_asked_for_no_code_and_demanded_none(provider, settings):
     settings.REQUIRE_MFA = "everybody"
     countess = vouched()
     client, _ = come()
@@ -391,9 +383,7 @@ def test_the_sign_in_page_offers_it_only_where_it_is_set(provider: OutsideProvid
     assert "Sign in with" not in plain.text
 
 
-def test_nobody_but_one_admin_signs_in_with_a_password_where_they_are_off(
-    provider: OutsideProvider, settings: Any
-) -> None:
+def test_nobody_but_one_admin_signs_in_with_a_password_where_they_are_off(provider, settings):
     settings.PASSWORDS_ONLY_FOR = "Glass"
     make_user("glass", role=Role.ADMIN, password=PASSWORD)
     make_user("grace", password=PASSWORD)
@@ -481,9 +471,7 @@ def come_again(client: Client) -> Any:
 
 
 @pytest.mark.parametrize(("ago", "status"), [(10, 200), (20 * 60, 302), (None, 302), (-3600, 302)])
-def test_a_sign_in_confirms_only_when_the_provider_has_just_asked(
-    provider: OutsideProvider, ago: float | None, status: int
-) -> None:
+def test_a_sign_in_confirms_only_when_the_provider_has_just_asked(provider, ago, status):
     client = come_as_admin(provider, ago)
 
     assert client.get(CONFIRMS).status_code == status

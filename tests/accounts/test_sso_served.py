@@ -43,9 +43,7 @@ def served(
         end_its_database_sessions()
 
 
-def test_from_the_button_to_the_page_that_was_wanted_and_away_when_the_provider_is(
-    served: Served, provider: OutsideProvider
-) -> None:
+def test_from_the_button_to_the_page_that_was_wanted_and_away_when_the_provider_is(served, provider):
     invite(make_actor(admin=True), email="ada@example.com", role=Role.CURATOR)
 
     with httpx.Client(base_url=served.url, follow_redirects=True) as browser:

@@ -2,15 +2,12 @@
 
 import json
 import uuid
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from io import StringIO
-from threading import Barrier
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -26,6 +23,7 @@ from knowledge.memory.facts import list_facts, store_fact
 from knowledge.models import Fact, Passage, Session
 from tests.commands import run
 from tests.factories import make_actor, make_key, make_user
+from tests.lock_waits import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -172,18 +170,12 @@ def test_the_last_admin_is_not_demoted() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_of_two_admins_who_demote_each_other_at_once_one_stays() -> None:
     admins = [make_user(role=Role.ADMIN), make_user(role=Role.ADMIN)]
-    together = Barrier(2)
 
     def demote(user: User) -> None:
-        try:
-            together.wait()
-            with suppress(Conflict):
-                set_role(user, Role.MEMBER)
-        finally:
-            connection.close()
+        with suppress(Conflict):
+            set_role(user, Role.MEMBER)
 
-    with ThreadPoolExecutor(2) as threads:
-        list(threads.map(demote, admins))
+    at_once(demote, admins)
 
     assert User.objects.filter(role=Role.ADMIN).count() == 1
 

@@ -94,9 +94,7 @@ def test_the_model_is_reminded_once_to_keep_what_matters(hooked: RealClient) -> 
     assert REMINDER in hooked.model.requests[-1].read
 
 
-def test_two_conversations_at_once_write_into_their_own_sessions(
-    request: pytest.FixtureRequest, unconnected: RealClient, served: Served, key: NewKey, tmp_path: Path
-) -> None:
+def test_two_conversations_at_once_write_into_their_own_sessions(request, unconnected, served, key, tmp_path):
     clients = []
     with ExitStack() as models:
         for name in ("billing", "importer"):
@@ -129,9 +127,7 @@ def test_after_clear_a_client_writes_into_a_new_session(hooked: RealClient) -> N
 
 
 @pytest.mark.parametrize("kind", [ClaudeCode, Codex], ids=lambda kind: kind.name)
-def test_a_fork_writes_into_the_session_of_its_parent(
-    kind: type[ClaudeCode | Codex], served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
-) -> None:
+def test_a_fork_writes_into_the_session_of_its_parent(kind, served, key, model, tmp_path):
     client = new_client(kind, model, tmp_path)
     assert isinstance(client, (ClaudeCode, Codex))
     client.connect_with_hooks(served.url, key.text)
@@ -156,9 +152,7 @@ def test_a_fork_writes_into_the_session_of_its_parent(
 
 
 @pytest.mark.parametrize("trouble", ["away", "silent", "wrong key", "full disk"])
-def test_what_was_said_in_times_of_trouble_arrives_when_they_are_over(
-    hooked: RealClient, served: Served, key: NewKey, silent_port: int, trouble: str
-) -> None:
+def test_what_was_said_in_times_of_trouble_arrives_when_they_are_over(hooked, served, key, silent_port, trouble):
     CapturePolicy.objects.create(user=key.key.user, mode=CaptureMode.AUTOMATIC)
     hooked.model.play()
     hooked.ask("We begin with the tariffs of the harbour.")

@@ -50,9 +50,7 @@ def _words(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_model_of_opencode_knows_before_any_call_and_writes_into_its_session(
-    served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
-) -> None:
+def test_the_model_of_opencode_knows_before_any_call_and_writes_into_its_session(served, key, model, tmp_path):
     CapturePolicy.objects.create(user=key.key.user, mode=CaptureMode.AUTOMATIC)
     client = new_client(OpenCode, model, tmp_path)
     before = client.home.files()

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Iterable
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -19,8 +18,7 @@ from bigmind.transports.mcp.server import server_instructions
 from knowledge.context.sessions import end_session, start_session
 from tests.clients.conftest import new_client
 from tests.clients.dialects import Step
-from tests.clients.installed import APART, ClaudeCode, RealClient
-from tests.clients.model import ModelStandIn
+from tests.clients.installed import APART, ClaudeCode
 from tests.factories import make_key
 from tests.serving import Served
 
@@ -82,9 +80,7 @@ def _converse(served: Served, key: NewKey, script: Iterable[Step]) -> list[str]:
     return asyncio.run(converse())
 
 
-def test_every_model_reads_the_words_that_bigmind_wrote_and_of_a_long_reply_all(
-    client: RealClient, served: Served, key: NewKey
-) -> None:
+def test_every_model_reads_the_words_that_bigmind_wrote_and_of_a_long_reply_all(client, served, key):
     other = make_key()
     for one in (other, key):
         actor = Actor.of(one.key.user, key=one.key)
@@ -113,9 +109,7 @@ def test_every_model_reads_the_words_that_bigmind_wrote_and_of_a_long_reply_all(
 
 
 @pytest.mark.parametrize("client", APART, indirect=True, ids=lambda kind: kind.name)
-def test_with_structured_content_a_model_may_read_json_in_place_of_the_words(
-    client: RealClient, served: Served, key: NewKey
-) -> None:
+def test_with_structured_content_a_model_may_read_json_in_place_of_the_words(client, served, key):
     client.connect(ServerConfig(served.url, key.text, ("all&structured=full",)))
     client.model.play(*SCRIPT[:2])
 
@@ -125,9 +119,7 @@ def test_with_structured_content_a_model_may_read_json_in_place_of_the_words(
     assert is_json == [client.prefers_structured_content] * 2
 
 
-def test_every_model_reads_instructions_and_descriptions_before_a_call_and_then_why_it_was_refused(
-    client: RealClient,
-) -> None:
+def test_every_model_reads_instructions_and_descriptions_before_a_call_and_then_why_it_was_refused(client):
     client.model.play(
         Step("memory_deprecate_fact", {"fact_id": 999_999, "reason": "It was never there."}),
         Step("memory_store_fact", {"category": "preference", "fact": "Prefers tabs.", "confidence": 7}),
@@ -155,9 +147,7 @@ def test_every_model_reads_instructions_and_descriptions_before_a_call_and_then_
         assert listed == []
 
 
-def test_claude_code_lists_the_tools_of_core_at_once(
-    served: Served, key: NewKey, model: ModelStandIn, tmp_path: Path
-) -> None:
+def test_claude_code_lists_the_tools_of_core_at_once(served, key, model, tmp_path):
     client = new_client(ClaudeCode, model, tmp_path)
     client.connect(ServerConfig(served.url, key.text, ("all",)))
 

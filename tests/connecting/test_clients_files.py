@@ -9,7 +9,6 @@ import pytest
 
 from accounts.connecting.instruction_files import BEGIN, END, rules_in_file
 from accounts.connecting.json_tree import read_tree
-from accounts.connecting.machines import System
 from accounts.connecting.server_config import ServerConfig
 from accounts.connecting.supported_clients import PROGRAMS
 from tests.connecting.homes import DOOR, HERE, KEY, Home
@@ -302,9 +301,7 @@ def test_our_entry_is_renewed_and_what_people_added_to_it_stays(home: Home) -> N
         ("linux", {"CODEX_HOME": "codex"}, "codex", ["codex/config.toml", "codex/AGENTS.md"]),
     ],
 )
-def test_each_system_has_its_own_places(
-    tmp_path: Path, system: System, variables: dict[str, str], slug: str, places: list[str]
-) -> None:
+def test_each_system_has_its_own_places(tmp_path, system, variables, slug, places):
     home = Home(tmp_path, system, **{name: str(tmp_path / "home" / at) for name, at in variables.items()})
 
     home.connect(slug)

@@ -44,13 +44,7 @@ def test_nothing_is_installed_without_consent(home: Path, ada: User) -> None:
 
 
 @pytest.mark.parametrize(("answer", "is_installed"), [("y", True), ("", False), ("no", False)])
-def test_a_person_is_shown_what_each_hook_reads_and_asked(
-    home: Path,
-    ada: User,
-    monkeypatch: pytest.MonkeyPatch,
-    answer: str,
-    is_installed: bool,
-) -> None:
+def test_a_person_is_shown_what_each_hook_reads_and_asked(home, ada, monkeypatch, answer, is_installed):
     asked: list[str] = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)
@@ -216,9 +210,7 @@ def test_what_cannot_be_is_refused(home: Path, ada: User, arguments: tuple[str, 
 
 
 @pytest.mark.parametrize(("answer", "mode"), [("", "automatic"), ("After asking", "ask"), ("read_only", "read_only")])
-def test_a_person_who_has_not_chosen_is_asked_once_how_memory_is_written(
-    home: Path, ada: User, monkeypatch: pytest.MonkeyPatch, answer: str, mode: str
-) -> None:
+def test_a_person_who_has_not_chosen_is_asked_once_how_memory_is_written(home, ada, monkeypatch, answer, mode):
     asked: list[str] = []
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr("builtins.input", lambda question: asked.append(question) or answer)

@@ -87,9 +87,7 @@ def test_a_program_that_is_gone_is_a_problem(home: Path, ada: User, settings: An
     assert advice == "Run: bigmind connect gemini-cli --hooks"
 
 
-def test_an_older_program_is_noticed_and_renewed_when_bigmind_starts(
-    home: Path, ada: User, server: HookServer, settings: Any
-) -> None:
+def test_an_older_program_is_noticed_and_renewed_when_bigmind_starts(home, ada, server, settings):
     run("connect", "gemini-cli", "--hooks")
     program = home.parent / "bigmind/hooks/bigmind_hook.py"
     current = program.read_text()

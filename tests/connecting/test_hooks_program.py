@@ -368,9 +368,7 @@ def test_what_is_refused_for_good_is_not_kept(hooks: Installed, server: HookServ
     assert hooks.folder.waiting("claude-code")[0] == kept
 
 
-def test_the_model_reads_once_that_bigmind_is_away_and_once_that_it_is_back(
-    hooks: Installed, server: HookServer
-) -> None:
+def test_the_model_reads_once_that_bigmind_is_away_and_once_that_it_is_back(hooks, server):
     server.status = 503
     server.reply = {"detail": "The database does not answer."}
     first, again = hooks.tell(PROMPT), hooks.tell(PROMPT)
@@ -410,9 +408,7 @@ FAILED_CALL = {
 }
 
 
-def test_a_write_that_found_bigmind_away_is_kept_without_secrets_and_sent_once(
-    hooks: Installed, server: HookServer
-) -> None:
+def test_a_write_that_found_bigmind_away_is_kept_without_secrets_and_sent_once(hooks, server):
     away = HookServer()
     with away.listen():
         port = away.port
@@ -437,9 +433,7 @@ def test_a_write_that_found_bigmind_away_is_kept_without_secrets_and_sent_once(
     assert kept["bigmind"]["event_id"]
 
 
-def test_where_the_client_sends_prompts_itself_the_program_for_acts_says_that_bigmind_is_away(
-    hooks: Installed, server: HookServer
-) -> None:
+def test_where_the_client_sends_prompts_itself_the_program_for_acts_says_that_bigmind_is_away(hooks, server):
     away = HookServer()
     with away.listen():
         port = away.port
@@ -460,9 +454,7 @@ def test_where_the_client_sends_prompts_itself_the_program_for_acts_says_that_bi
 @pytest.mark.parametrize(
     ("client", "key"), [("copilot", "additionalContext"), ("cursor", "additional_context"), ("codex", "")]
 )
-def test_each_client_reads_in_its_own_way_that_bigmind_is_away(
-    hooks: Installed, server: HookServer, client: str, key: str
-) -> None:
+def test_each_client_reads_in_its_own_way_that_bigmind_is_away(hooks, server, client, key):
     server.status = 503
     hooks.configure(client=client)
 
@@ -472,9 +464,7 @@ def test_each_client_reads_in_its_own_way_that_bigmind_is_away(
 
 
 @pytest.mark.parametrize(("event", "most"), [(PROMPT, 0.3), (STOP, 1.0), (START, 2.0)])
-def test_a_slow_bigmind_holds_nobody_up(
-    hooks: Installed, server: HookServer, event: dict[str, Any], most: float
-) -> None:
+def test_a_slow_bigmind_holds_nobody_up(hooks, server, event, most):
     server.seconds = 10
 
     printed, _, seconds = hooks.start(json.dumps({"cwd": str(hooks.work), **event}).encode())
@@ -660,9 +650,7 @@ def test_a_compaction_brings_what_was_said_since_the_last_one(hooks: Installed, 
     assert second["files"] == []
 
 
-def test_a_fork_of_claude_code_names_the_conversation_that_was_answered_then(
-    hooks: Installed, server: HookServer
-) -> None:
+def test_a_fork_of_claude_code_names_the_conversation_that_was_answered_then(hooks, server):
     def answered(seconds: int) -> dict[str, object]:
         return {
             **say("Done."),
@@ -835,9 +823,7 @@ GEMINI = (
     ("client", "place", "lines"),
     [("codex", ".codex/sessions/2026/r.jsonl", CODEX), ("gemini-cli", ".gemini/tmp/x/chats/s.jsonl", GEMINI)],
 )
-def test_each_clients_own_record_is_understood(
-    hooks: Installed, server: HookServer, client: str, place: str, lines: tuple[dict[str, Any], ...]
-) -> None:
+def test_each_clients_own_record_is_understood(hooks, server, client, place, lines):
     path = hooks.home / place
     path.parent.mkdir(parents=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))

@@ -92,9 +92,7 @@ def test_a_project_is_left_as_it_was(home: Home, project: Path, slug: str) -> No
 
 
 @pytest.mark.parametrize(("slug", "place"), [("jetbrains", ".config/github-copilot"), ("windsurf", ".codeium")])
-def test_a_program_without_configurations_of_projects_keeps_the_persons(
-    home: Home, project: Path, slug: str, place: str
-) -> None:
+def test_a_program_without_configurations_of_projects_keeps_the_persons(home, project, slug, place):
     home.connect(slug, project=project)
 
     with_key = [name for name, (content, _) in home.files().items() if KEY.encode() in content]
@@ -109,9 +107,7 @@ def test_a_program_without_configurations_of_projects_keeps_the_persons(
         ("windsurf", ".windsurf/rules/bigmind.md", "trigger: always_on"),
     ],
 )
-def test_a_rule_of_its_own_says_that_it_always_applies(
-    home: Home, project: Path, slug: str, place: str, heading: str
-) -> None:
+def test_a_rule_of_its_own_says_that_it_always_applies(home, project, slug, place, heading):
     home.connect(slug, project=project)
 
     text = (project / place).read_text()

@@ -35,9 +35,7 @@ def home(tmp_path: Path) -> Home:
         ("gemini-cli", ".gemini/settings.json", "{}\n{}\n", 2, "more after the end"),
     ],
 )
-def test_a_malformed_file_is_named_with_its_line(
-    home: Home, slug: str, place: str, text: str, line: int, reason: str
-) -> None:
+def test_a_malformed_file_is_named_with_its_line(home, slug, place, text, line, reason):
     path = home.write(place, text)
     before = home.files()
 

@@ -151,11 +151,10 @@ def test_ones_own_proposal_is_left_to_others(client: Client, decider: Actor) -> 
     assert (refused.status_code, entry.status) == (403, "pending")
 
 
-def test_members_neither_see_nor_decide(client: Client) -> None:
+def test_members_neither_see_nor_decide(browser):
     entry = propose(content="Nobody but curators reads this yet.")
-    client.force_login(make_actor().user)
 
-    pages = [page_of(client, entry), decide(client, entry, "approve")]
+    pages = [page_of(browser, entry), decide(browser, entry, "approve")]
 
     assert all("Nobody but curators" not in page.text for page in pages)
     assert entry.status == "pending"

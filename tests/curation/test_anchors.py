@@ -56,9 +56,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_commit_makes_an_entry_false_and_its_edit_puts_it_right(
-    live_server: Any, shop: Path, monkeypatch: Any
-) -> None:
+def test_a_commit_makes_an_entry_false_and_its_edit_puts_it_right(live_server, shop, monkeypatch):
     blocking = {"triggers": ["command: curl"], "trigger_levels": {"": "block"}}
     entry = approved_entry(title="Rate limit", content="The rate is 60 a minute.", anchors=[ANCHOR])
     CompanyEntry.objects.filter(pk=entry.pk).update(**blocking)
@@ -139,9 +137,7 @@ def test_anchors_are_reviewed_like_the_rest_of_a_proposal() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_facts_and_shared_entries_are_checked_as_company_knowledge_is(
-    live_server: Any, shop: Path, monkeypatch: Any
-) -> None:
+def test_facts_and_shared_entries_are_checked_as_company_knowledge_is(live_server, shop, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     alice, bob = make_actor(), make_actor()
     fact = _anchored_fact(alice, "The rate is 60 a minute.")
@@ -173,9 +169,7 @@ def test_facts_and_shared_entries_are_checked_as_company_knowledge_is(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_is_private_is_not_told_where_others_read_the_result(
-    live_server: Any, shop: Path, monkeypatch: Any
-) -> None:
+def test_what_is_private_is_not_told_where_others_read_the_result(live_server, shop, monkeypatch):
     monkeypatch.delenv("CI", raising=False)
     curator = make_actor(curator=True)
     _anchored_fact(curator, "The rate is 60 a minute.")
@@ -236,9 +230,7 @@ def test_an_anchor_of_the_greatest_length_is_checked_reported_and_told_again_and
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_code_holds_lets_no_report_and_no_proposal_be_refused(
-    live_server: Any, shop: Path, monkeypatch: Any
-) -> None:
+def test_what_code_holds_lets_no_report_and_no_proposal_be_refused(live_server, shop, monkeypatch):
     anchors = ["acme/shop#limits.py:RATE", "acme/shop#limits.py:API_KEY"]
     entry = approved_entry(title="Rates", content="The rate is 90 a minute, with key=1.", anchors=anchors)
     holds = approved_entry(title="Waiting", content="Wait twice as long.", anchors=["limits.py:wait"])

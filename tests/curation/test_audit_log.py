@@ -170,9 +170,7 @@ def test_rows_in_another_order_are_found() -> None:
     assert {broken.number for broken in find_broken_events()} == {2, 3}
 
 
-def test_the_logs_are_quiet_about_the_audit_log_unless_asked(
-    caplog: pytest.LogCaptureFixture, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_the_logs_are_quiet_about_the_audit_log_unless_asked(caplog, django_capture_on_commit_callbacks):
     with caplog.at_level("INFO"), django_capture_on_commit_callbacks(execute=True):
         audit("invited", role="member")
 
@@ -264,9 +262,7 @@ def test_the_head_cannot_be_made_anew_without_the_key(settings: Any) -> None:
     assert [broken.number for broken in find_broken_events()] == [2]
 
 
-def test_an_older_state_of_both_tables_is_found_by_the_file(
-    settings: Any, tmp_path: Path, django_capture_on_commit_callbacks: Any
-) -> None:
+def test_an_older_state_of_both_tables_is_found_by_the_file(settings, tmp_path, django_capture_on_commit_callbacks):
     settings.AUDIT_HEAD_FILE = tmp_path / "audit_head.json"
     with django_capture_on_commit_callbacks(execute=True):
         audit("invited", role="admin")

@@ -1,7 +1,6 @@
 """Proposals that repeat or contradict each other: found while both wait, shown as one cluster, decided at once."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -26,9 +25,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.torture)])
-def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_none_is_held_up(
-    settings: Any, every: int
-) -> None:
+def test_of_pairs_written_by_hand_nearly_all_are_shown_few_harmless_ones_and_none_is_held_up(settings, every):
     settings.EMBEDDING_PROVIDER = "builtin"
     one, other, curator = make_actor(), make_actor(), make_actor(curator=True)
     waiting = [

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.actor import Actor
 from curation.decisions.entry_details import comment
 from curation.models import Action
-from curation.proposals.proposals import promote_to_global, revise_proposal
+from curation.proposals.proposals import revise_proposal
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
 from knowledge.memory.hypotheses import add_hypothesis
@@ -138,9 +138,7 @@ def test_the_most_important_comes_first_unless_the_newest_is_asked_for(client: C
     assert orders == [["Weighty", "Light"], ["Light", "Weighty"]]
 
 
-def test_a_list_takes_few_queries_however_long_it_is(
-    client: Client, reader: Actor, django_assert_max_num_queries: Any
-) -> None:
+def test_a_list_takes_few_queries_however_long_it_is(client, reader, django_assert_max_num_queries):
     author, curator = make_actor(), make_actor(curator=True)
     for _ in range(25):
         approved_entry(author, curator=curator)
@@ -190,9 +188,7 @@ def test_an_entry_says_everything_that_is_known_about_it(client: Client, reader:
     assert "For curators" not in page.text
 
 
-def test_an_entry_takes_few_queries_however_long_its_story_is(
-    client: Client, curator: Actor, django_assert_max_num_queries: Any
-) -> None:
+def test_an_entry_takes_few_queries_however_long_its_story_is(client, curator, django_assert_max_num_queries):
     entry = approved_entry()
     for number in range(10):
         decide_at_latest(curator, entry_id=entry.pk, action="edit", content=f"Version {number}.")
@@ -210,6 +206,7 @@ PAGES: list[Callable[[Client, CompanyEntry], Any]] = [
     lambda client, entry: post(client, "company-revise", entry, content="Taken over"),
     lambda client, entry: client.get(reverse("company-withdraw", args=[entry.pk])),
     lambda client, entry: post(client, "company-withdraw", entry),
+    lambda client, entry: post(client, "company-feedback", entry, verdict="wrong"),
 ]
 
 
@@ -222,14 +219,6 @@ def test_a_foreign_proposal_does_not_exist(client: Client, reader: Actor) -> Non
     assert not [own for own, _ in pages if "Zanzibar" in own.text]
     entry.refresh_from_db()
     assert entry.status == Status.PENDING
-
-
-def test_feedback_on_a_foreign_proposal_says_no_more_than_on_nothing(client: Client, reader: Actor) -> None:
-    entry = propose(title="Zanzibar")
-
-    page = post(client, "company-feedback", entry, verdict="wrong")
-
-    assert page.status_code == 404
     assert not Feedback.objects.exists()
 
 
@@ -245,102 +234,76 @@ def test_readers_do_not_see_what_was_cut_before_it_was_approved(client: Client, 
     assert "Zanzibar" not in page.text
 
 
-def test_a_comment_is_rendered_and_told_to_the_author(client: Client, reader: Actor) -> None:
+def test_a_comment_is_rendered_and_told_to_the_author_and_an_empty_one_refused(client: Client, reader: Actor) -> None:
     author = make_actor()
-    entry = approved_entry(author)
+    discuss = reverse("company-discuss", args=[approved_entry(author).pk])
 
-    page = client.post(reverse("company-discuss", args=[entry.pk]), {"text": "Since **May**?"}, follow=True)
+    page = client.post(discuss, {"text": "Since **May**?"}, follow=True)
+    empty = client.post(discuss, {"text": " "})
 
     assert "Since <strong>May</strong>?" in page.text
     assert author.user.notices.filter(text__contains="commented").exists()
-
-
-def test_an_empty_comment_is_refused_beside_its_field(client: Client, reader: Actor) -> None:
-    page = client.post(reverse("company-discuss", args=[approved_entry().pk]), {"text": " "})
-
-    assert page.status_code == 422
-    assert 'id="comment-text_error"' in page.text
+    assert empty.status_code == 422
+    assert 'id="comment-text_error"' in empty.text
 
 
 def test_a_complaint_brings_it_back_to_the_curators(client: Client, reader: Actor) -> None:
     entry = approved_entry()
+    feedback = reverse("company-feedback", args=[entry.pk])
 
-    page = client.post(
-        reverse("company-feedback", args=[entry.pk]), {"verdict": "outdated", "note": "It is 5 now."}, follow=True
-    )
+    none = client.post(feedback, {"verdict": "meh"})
+    page = client.post(feedback, {"verdict": "outdated", "note": "It is 5 now."}, follow=True)
     client.force_login(make_actor(curator=True).user)
     seen = shown(client, entry)
 
+    assert none.status_code == 422
+    assert "must be one of" in none.text
     assert "back in the curators" in page.text
     assert "You said" in page.text
     assert "It is 5 now." in seen.text
 
 
-def test_a_verdict_that_is_none_is_refused(client: Client, reader: Actor) -> None:
-    page = client.post(reverse("company-feedback", args=[approved_entry().pk]), {"verdict": "meh"})
-
-    assert page.status_code == 422
-    assert "must be one of" in page.text
-
-
 # What curators do on its page
 
 
-def test_a_curator_verifies_with_one_click(client: Client, curator: Actor) -> None:
+def test_a_curator_verifies_with_one_click_the_revision_that_there_is(client: Client, curator: Actor) -> None:
     entry = aged(approved_entry(), days_past_review=40)
+    verify = reverse("curation-decide", args=[entry.pk])
 
-    page = client.post(
-        reverse("curation-decide", args=[entry.pk]), {"decision": "verify", "revision": entry.revision}, follow=True
-    )
+    for revision in ("", "x", "99", "9" * 30):
+        assert client.post(verify, {"decision": "verify", "revision": revision}).status_code in {409, 422}, revision
+    before = entry.reviews.count()
+    page = client.post(verify, {"decision": "verify", "revision": entry.revision}, follow=True)
 
     entry.refresh_from_db()
+    assert before == 2
     assert entry.freshness == "verified"
     assert "Undo" in page.text
 
 
-def test_superseding_takes_a_handle(client: Client, curator: Actor) -> None:
+def test_superseding_takes_a_handle_and_refuses_what_is_none(client: Client, curator: Actor) -> None:
     old, new = approved_entry(), approved_entry()
 
+    refused = [post(client, "curation-decide", old, decision="supersede", into=no) for no in ("", "no", "C99999999")]
     post(client, "curation-decide", old, decision="supersede", into=f"[{new.handle}]")
 
+    assert {page.status_code for page in refused} <= {404, 422}
     old.refresh_from_db()
     assert (old.status, old.superseded_by_id) == ("superseded", new.pk)
-
-
-def test_superseding_by_nothing_is_refused_in_words(client: Client, curator: Actor) -> None:
-    entry = approved_entry()
-    for into in ("", "nonsense", "C99999999"):
-        page = post(client, "curation-decide", entry, decision="supersede", into=into)
-
-        assert page.status_code in {404, 422}, into
 
 
 def test_an_owner_is_assigned_told_and_kept_in_the_history(client: Client, curator: Actor) -> None:
     grace, entry = make_actor(make_user("grace", display_name="Grace")), approved_entry()
 
+    nobody = post(client, "company-assign", entry, owner="nobody")
     post(client, "company-assign", entry, owner="GRACE")
 
+    assert nobody.status_code == 422
+    assert 'id="assign-owner_error"' in nobody.text
     entry.refresh_from_db()
     assert entry.owner == grace.user
     assert entry.reviews.filter(action=Action.ASSIGN, notes__contains="Grace").exists()
     assert grace.user.notices.exists()
-
-
-def test_an_owner_who_is_not_here_is_refused_beside_the_field(client: Client, curator: Actor) -> None:
-    page = post(client, "company-assign", approved_entry(), owner="nobody")
-
-    assert page.status_code == 422
-    assert 'id="assign-owner_error"' in page.text
-
-
-def test_a_revision_that_never_was_is_refused(client: Client, curator: Actor) -> None:
-    entry = approved_entry()
-
-    for revision in ("", "x", "99", "9" * 30):
-        page = client.post(reverse("curation-decide", args=[entry.pk]), {"decision": "verify", "revision": revision})
-
-        assert page.status_code in {409, 422}, revision
-    assert entry.reviews.count() == 2
 
 
 # The due list
@@ -363,6 +326,9 @@ def test_several_are_verified_at_once_and_what_changed_meanwhile_is_not(client: 
     first, second, changed = (aged(approved_entry(), days_past_review=1) for _ in range(3))
     said = [f"{entry.pk}:{entry.revision}" for entry in (first, second, changed)]
     decide_at_latest(make_actor(curator=True), entry_id=changed.pk, action="deprecate")
+    for nothing in ([], ["x"], ["1"], ["0:1"], [f"{'9' * 30}:1"]):
+        page = client.post(reverse("company-verify"), {"entry": nothing}, follow=True)
+        assert page.status_code in {200, 422}, nothing
 
     page = client.post(reverse("company-verify"), {"entry": said}, follow=True)
 
@@ -383,13 +349,6 @@ def test_one_is_verified_by_its_own_button_whatever_is_ticked(client: Client, cu
     first.refresh_from_db()
     second.refresh_from_db()
     assert (first.freshness, second.freshness) == ("due", "verified")
-
-
-def test_what_is_no_entry_is_refused_and_verifies_nothing(client: Client, curator: Actor) -> None:
-    for said in ([], ["x"], ["1"], ["0:1"], [f"{'9' * 30}:1"]):
-        page = client.post(reverse("company-verify"), {"entry": said}, follow=True)
-
-        assert page.status_code in {200, 422}, said
 
 
 # Proposing
@@ -424,32 +383,27 @@ def test_everything_that_can_be_proposed_links_to_the_form(client: Client, reade
         assert client.get(f"{reverse('company-propose')}?{link.replace('&amp;', '&')}").status_code == 200
 
 
-def test_what_somebody_else_stored_is_no_source(client: Client, reader: Actor) -> None:
+def test_what_somebody_else_stored_or_what_cannot_be_is_no_source(client: Client, reader: Actor) -> None:
     fact = make_fact(make_actor(), "Zanzibar is private.")
+    propose_from = reverse("company-propose")
 
-    page = client.get(reverse("company-propose"), {"source_kind": "fact", "source_id": str(fact.pk)})
+    page = client.get(propose_from, {"source_kind": "fact", "source_id": str(fact.pk)})
 
     assert page.status_code == 404
     assert "Zanzibar" not in page.text
-
-
-def test_a_source_that_cannot_be_is_refused(client: Client, reader: Actor) -> None:
     for source in ({"source_kind": "gossip", "source_id": "1"}, {"source_kind": "fact"}, {"source_id": "1"}):
-        assert client.get(reverse("company-propose"), source).status_code == 422, source
+        assert client.get(propose_from, source).status_code == 422, source
 
 
-def test_a_secret_is_refused_beside_the_field_and_stored_nowhere(client: Client, reader: Actor) -> None:
-    page = client.post(reverse("company-propose"), {**FORM, "content": "Use AKIA" + "Z7QWERTYUIOPASDF" + " for S3."})
+def test_a_secret_or_a_text_that_is_too_long_is_refused_and_stored_nowhere(client: Client, reader: Actor) -> None:
+    secret = {**FORM, "content": "Use AKIA" + "Z7QWERTYUIOPASDF" + " for S3."}
 
-    assert 'id="id_content_error"' in page.text
-    assert not CompanyEntry.objects.exists()
+    refused = client.post(reverse("company-propose"), secret)
+    long = client.post(reverse("company-propose"), {**FORM, "content": "word " * 900})
 
-
-def test_a_text_that_is_too_long_says_how_long_it_is(client: Client, reader: Actor) -> None:
-    page = client.post(reverse("company-propose"), {**FORM, "content": "word " * 900})
-
-    assert "the limit is 500" in page.text
-    assert "data-over" in page.text
+    assert 'id="id_content_error"' in refused.text
+    assert "the limit is 500" in long.text
+    assert "data-over" in long.text
     assert not CompanyEntry.objects.exists()
 
 
@@ -519,32 +473,23 @@ def test_a_curator_does_not_revise_or_withdraw_for_others(client: Client, curato
     assert [page.status_code for page in pages] == [403, 403]
 
 
-def test_a_withdrawn_proposal_stays_on_record(client: Client, reader: Actor) -> None:
-    entry = propose(reader)
+def test_a_withdrawn_proposal_stays_on_record_and_what_is_decided_is_not_withdrawn(client, reader):
+    entry, decided = propose(reader), approved_entry(reader)
+    withdraw = reverse("company-withdraw", args=[entry.pk])
 
-    asked = client.get(reverse("company-withdraw", args=[entry.pk]))
-    page = client.post(reverse("company-withdraw", args=[entry.pk]), {"notes": "Known."}, follow=True)
+    before = shown(client, entry)
+    asked = client.get(withdraw)
+    page = client.post(withdraw, {"notes": "Known."}, follow=True)
+    late = client.post(reverse("company-withdraw", args=[decided.pk]))
 
     entry.refresh_from_db()
+    decided.refresh_from_db()
+    assert "Revise" in before.text
     assert "Withdraw this proposal?" in asked.text
     assert entry.status == Status.REJECTED
     assert "You took it back." in page.text
-
-
-def test_what_is_decided_cannot_be_withdrawn_any_more(client: Client, reader: Actor) -> None:
-    entry = approved_entry(reader)
-
-    page = client.post(reverse("company-withdraw", args=[entry.pk]))
-
-    entry.refresh_from_db()
-    assert "approved" in page.text
-    assert entry.is_approved
-
-
-def test_what_an_agent_proposed_is_revised_by_its_person_in_the_browser(client: Client, reader: Actor) -> None:
-    made = promote_to_global(reader, category="standard", content="From an agent.")
-
-    assert "Revise" in shown(client, made.entry).text
+    assert "approved" in late.text
+    assert decided.is_approved
 
 
 # The story of an entry

@@ -162,9 +162,7 @@ def test_a_failure_is_kept_and_the_next_try_comes_later_each_time(company: Compa
     assert (server.attempts, server.error) == (0, "")
 
 
-def test_a_company_server_that_answers_byte_by_byte_is_hung_up_on(
-    company: Company, settings: Any, monkeypatch: pytest.MonkeyPatch, ada: Actor
-) -> None:
+def test_a_company_server_that_answers_byte_by_byte_is_hung_up_on(company, settings, monkeypatch, ada):
     monkeypatch.setattr(company_wire, "SECONDS_EACH", 0.5)
     with dribbling() as url:
         settings.COMPANY_URL = url
@@ -423,9 +421,7 @@ def _trouble(done: Synced) -> str:
         (200, {"instance": {}, "knowledge": "\0"}, "not answer as a BigMind"),
     ],
 )
-def test_an_answer_that_is_no_good_is_told_without_the_key(
-    company: Company, ada: Actor, caplog: Any, status: int, said: Any, words: str
-) -> None:
+def test_an_answer_that_is_no_good_is_told_without_the_key(company, ada, caplog, status, said, words):
     identity = CompanyServer.objects.create(url=company.url).identity
     company.answers[f"directory/instances/{identity}/"] = status, said
     company.headers["Location"] = "http://elsewhere.example.com/"
@@ -516,9 +512,7 @@ def test_hostile_text_of_the_company_begins_no_line_and_makes_no_decision(compan
     assert Review.objects.filter(entry=CompanyEntry.objects.get(is_copy=True)).count() == 0
 
 
-def test_a_company_cannot_decide_about_proposals_of_others_nor_about_what_is_decided_here(
-    company: Company, ada: Actor
-) -> None:
+def test_a_company_cannot_decide_about_proposals_of_others_nor_about_what_is_decided_here(company, ada):
     here, sent = proposing(ada, "Only here.", keep_here=True), proposing(ada, "Sent.")
     sync_now()
     numbers = (here.pk, here.pk + 1, 2**62)
@@ -534,9 +528,7 @@ def test_a_company_cannot_decide_about_proposals_of_others_nor_about_what_is_dec
 
 
 @pytest.mark.parametrize(("name", "limit"), [("LIST_BYTES", 1_000), ("LIST_SECONDS", -1.0), ("PAGE", 1)])
-def test_a_list_that_is_too_large_or_too_slow_is_given_up(
-    company: Company, ada: Actor, monkeypatch: pytest.MonkeyPatch, name: str, limit: float
-) -> None:
+def test_a_list_that_is_too_large_or_too_slow_is_given_up(company, ada, monkeypatch, name, limit):
     rows = [company.approve(), company.approve()]
     company.answers["company/"] = 200, {"items": rows, "total": 2}
     monkeypatch.setattr(f"curation.upstream.company_client.{name}", limit)
@@ -546,17 +538,13 @@ def test_a_list_that_is_too_large_or_too_slow_is_given_up(
 
 
 @pytest.mark.parametrize("address", ["http://192.0.2.7:7700", "http://[2001:db8::1]:7700", "http://10.0.0.1:7700"])
-def test_the_key_is_not_sent_in_plain_text_to_another_machine(
-    company: Company, settings: Any, ada: Actor, address: str
-) -> None:
+def test_the_key_is_not_sent_in_plain_text_to_another_machine(company, settings, ada, address):
     settings.COMPANY_URL = address
 
     assert "https" in _trouble(sync_now())
 
 
-def test_plain_text_goes_no_further_than_a_private_network_even_where_it_is_permitted(
-    company: Company, settings: Any, ada: Actor
-) -> None:
+def test_plain_text_goes_no_further_than_a_private_network_even_where_it_is_permitted(company, settings, ada):
     settings.COMPANY_URL, settings.COMPANY_PLAIN_HTTP = "http://8.8.8.8:7700", True
 
     assert "https" in _trouble(sync_now())
@@ -591,9 +579,7 @@ def test_try_now_lets_the_worker_ask_before_its_time(company: Company, ada: Acto
     assert done.ok
 
 
-def test_the_command_says_what_came_of_it_and_exits_with_one_when_it_was_not_reached(
-    company: Company, ada: Actor
-) -> None:
+def test_the_command_says_what_came_of_it_and_exits_with_one_when_it_was_not_reached(company, ada):
     company.approve()
     out = StringIO()
 

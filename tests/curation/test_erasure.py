@@ -20,9 +20,10 @@ from accounts.services.erasure_reports import as_file, check_report
 from bigmind.core.signed_documents import SignatureVerdict
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
+from curation.decisions.entry_details import comment
 from curation.decisions.forgetting import forget_source
 from curation.decisions.history import find_broken_seals
-from curation.models import Notice
+from curation.models import Delivery, Notice
 from knowledge.context.reply_notices import hear_notices
 from knowledge.context.sessions import end_session, erase_session, start_session
 from knowledge.context.start_context import get_context
@@ -30,7 +31,7 @@ from knowledge.exposures.context_receipts import ShownLine, receipt_of
 from knowledge.indexing.embedding import embed_pending
 from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, Session
-from tests.curation.factories import approved_entry, decide_at_latest
+from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.curation.scanning import columns, places_of
 from tests.factories import make_actor, make_agent, make_key, make_user
 from tests.knowledge.factories import make_fact, make_session
@@ -94,23 +95,26 @@ def test_every_column_is_looked_into() -> None:
     assert {"knowledge_fact", "knowledge_passage", "accounts_keptreply", "curation_review"} <= tables
 
 
-def test_what_a_key_wrote_stands_nowhere_any_more() -> None:
+def test_what_a_key_wrote_stands_nowhere_any_more_and_the_signed_report_says_no_word_of_it():
     actor = acting_with_a_key()
     write_everywhere(actor)
     assert len(places_of(MARKER)) > 15
-    assert actor.key
 
-    forget_source(actor, key=actor.key.pk, dry_run=False)
+    done = forget_source(actor, key=actor.key.pk, dry_run=False)
 
     assert places_of(MARKER) - STAYS == set()
     assert not list(find_broken_seals())
+    report = ErasureReport.objects.get(pk=done.report)
+    assert check_report(as_file(report)) is SignatureVerdict.OURS
+    assert report.document["counts"]["facts"] == 1
+    assert len(report.document["digests"]["fact"]) == 1
+    assert MARKER.lower() not in str(report.document).lower()
 
 
 def test_what_an_agent_wrote_since_a_moment_stands_nowhere_any_more() -> None:
     actor = make_agent(make_user(), "claude-code")
     begin = timezone.now()
     write_everywhere(actor)
-    assert actor.agent
 
     forget_source(actor, agent=actor.agent.pk, since=begin, dry_run=False)
 
@@ -141,23 +145,8 @@ def test_who_is_deleted_leaves_neither_texts_nor_a_name() -> None:
     assert not list(find_broken_seals())
 
 
-def test_a_report_is_signed_and_says_no_word_of_what_went() -> None:
-    actor = acting_with_a_key()
-    write_everywhere(actor)
-    assert actor.key
-
-    done = forget_source(actor, key=actor.key.pk, dry_run=False)
-
-    report = ErasureReport.objects.get(pk=done.report)
-    assert check_report(as_file(report)) is SignatureVerdict.OURS
-    assert report.document["counts"]["facts"] == 1
-    assert len(report.document["digests"]["fact"]) == 1
-    assert MARKER.lower() not in str(report.document).lower()
-
-
 def test_a_report_that_was_changed_and_one_of_another_instance_are_told_apart(settings: Any) -> None:
     actor = acting_with_a_key()
-    assert actor.key
     done = forget_source(actor, key=actor.key.pk, dry_run=False)
     said = as_file(ErasureReport.objects.get(pk=done.report))
 
@@ -171,70 +160,48 @@ def test_a_report_that_was_changed_and_one_of_another_instance_are_told_apart(se
     assert (foreign, after_a_rotation) == (SignatureVerdict.FOREIGN, SignatureVerdict.OURS)
 
 
-def test_a_dry_run_leaves_no_report() -> None:
+def test_a_dry_run_leaves_no_report_and_the_database_refuses_to_change_or_delete_one():
     actor = acting_with_a_key()
-    assert actor.key
 
-    done = forget_source(actor, key=actor.key.pk)
-
-    assert (done.report, ErasureReport.objects.count()) == (None, 0)
-
-
-def test_the_database_refuses_to_change_or_delete_a_report() -> None:
-    actor = acting_with_a_key()
-    assert actor.key
+    dry, dry_reports = forget_source(actor, key=actor.key.pk), ErasureReport.objects.count()
     forget_source(actor, key=actor.key.pk, dry_run=False)
 
+    assert (dry.report, dry_reports) == (None, 0)
     with pytest.raises(IntegrityError), transaction.atomic():
         ErasureReport.objects.update(document={})
     with pytest.raises(IntegrityError), transaction.atomic():
         ErasureReport.objects.all().delete()
 
 
-def test_an_open_session_that_was_told_it_hears_at_its_next_call_and_once() -> None:
-    author = acting_with_a_key()
-    entry = approved_from(author)
-    reader = make_agent(make_user(), "claude-code")
-    start_session(reader)
-    assert author.key
-    done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
-
-    first, second = (hear_notices(reader) for _ in range(2))
-
-    assert (done.open_sessions_told, done.people_told) == (1, 1)
-    assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)
-    assert not any("recalled" in line for line in second)
-    assert entry.title not in " ".join(first)
-
-
-def test_each_of_two_windows_hears_of_what_was_recalled() -> None:
+def test_each_open_session_that_was_told_it_hears_at_its_next_call_and_once():
     author = acting_with_a_key()
     entry = approved_from(author)
     agent = make_agent(make_user(), "claude-code")
     windows = [replace(agent, conversation=name) for name in ("one", "two")]
     for window in windows:
         start_session(window)
-    assert author.key
-    forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
+    done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
 
-    heard = [hear_notices(window) for window in windows]
+    heard, later = ([hear_notices(window) for window in windows] for _ in range(2))
 
-    assert all(any(f"[{entry.handle}]" in line for line in lines) for lines in heard)
+    assert (done.open_sessions_told, done.people_told) == (2, 1)
+    for first, second in zip(heard, later, strict=True):
+        assert any(f"[{entry.handle}]" in line and "recalled" in line for line in first)
+        assert not any("recalled" in line for line in second)
+        assert entry.title not in " ".join(first)
 
 
-def test_the_owner_of_an_ended_session_that_was_told_it_reads_a_notice() -> None:
+def test_the_owner_of_an_ended_session_that_was_told_it_reads_a_notice(agent):
     author = acting_with_a_key()
     entry = approved_from(author)
-    reader = make_agent(make_user(), "claude-code")
-    start_session(reader)
-    end_session(reader, one_liner="Used it")
-    assert author.key
+    start_session(agent)
+    end_session(agent, one_liner="Used it")
 
     done = forget_source(make_actor(admin=True), key=author.key.pk, dry_run=False)
 
     assert done.ended_sessions_told == 1
-    assert f"told [{entry.handle}], which was recalled" in Notice.objects.get(user=reader.user).text
-    assert entry.title not in get_context(reader).markdown
+    assert f"told [{entry.handle}], which was recalled" in Notice.objects.get(user=agent.user).text
+    assert entry.title not in get_context(agent).markdown
 
 
 def test_what_came_from_a_file_goes_and_nothing_else(curator):
@@ -258,7 +225,6 @@ def test_company_knowledge_that_a_tool_said_waits_for_a_curator_again(curator):
 
 def test_the_command_says_by_its_exit_code_whether_a_report_is_what_was_signed(tmp_path: Any) -> None:
     actor = acting_with_a_key()
-    assert actor.key
     number = forget_source(actor, key=actor.key.pk, dry_run=False).report
     said = as_file(ErasureReport.objects.get(pk=number))
     changed, foreign = tmp_path / "changed.json", tmp_path / "foreign.json"
@@ -275,7 +241,6 @@ def test_the_command_says_by_its_exit_code_whether_a_report_is_what_was_signed(t
 
 def test_the_page_lists_reports_for_admins_and_for_others_their_own(client: Client) -> None:
     actor = acting_with_a_key(make_user("ada"))
-    assert actor.key
     number = forget_source(actor, key=actor.key.pk, dry_run=False).report
     stranger, admin = make_user("stranger"), make_user("root", role="admin")
     address = reverse("erasure-file", args=[number])
@@ -307,7 +272,6 @@ def test_a_session_shows_from_whom_each_line_was_and_by_which_report_it_was_eras
     session = start_session(make_agent(writer.user, "codex")).session
 
     before = {line.kind: line for line in _lines_of(session)}
-    assert writer.agent
     report = forget_source(writer, agent=writer.agent.pk, dry_run=False).report
     after = {line.kind: line for line in _lines_of(session)}
 
@@ -338,3 +302,56 @@ def _lines_of(session: Session) -> list[ShownLine]:
     receipt = receipt_of(session)
     assert receipt
     return receipt.lines
+
+
+def curator_called(name):
+    return make_actor(make_user(role="curator", display_name=name))
+
+
+def notices_of(author):
+    return list(Notice.objects.filter(user=author.user).order_by("pk").values_list("text", flat=True))
+
+
+def test_only_whole_names_and_only_where_they_name_the_one_who_decided_leave_notices():
+    make_user(role="admin")
+    author, ann = make_actor(), curator_called("ann")
+    entry = propose(author, title="What ann planned was announced by ann.")
+
+    decide_at_latest(ann, entry_id=entry.pk, action="reject", notes="It is announced by ann. Later.")
+    decide_at_latest(curator_called("joann"), entry_id=entry.pk, action="reopen", notes="To ann.")
+    before = notices_of(author)
+    delete_user(ann.user)
+
+    begins = f"“What ann planned was announced by ann.” ({entry.handle})"
+    assert before[0] == f"{begins} was rejected by ann: It is announced by ann. Later."
+    assert notices_of(author)[0] == f"{begins} was rejected by a former user: It is announced by ann. Later."
+    assert notices_of(author)[1:] == before[1:]
+
+
+def test_of_two_people_of_one_name_the_comments_of_the_other_keep_it():
+    make_user(role="admin")
+    author, one, other = make_actor(), curator_called("Ann Lee"), curator_called("Ann Lee")
+    entry = propose(author)
+
+    comment(one, entry_id=entry.pk, text="Since when?")
+    comment(other, entry_id=entry.pk, text="And for whom?")
+    delete_user(one.user)
+
+    begins = [text.partition(" commented on ")[0] for text in notices_of(author)]
+    assert begins == ["a former user", other.user.signature]
+
+
+def test_messages_about_the_decisions_of_a_namesake_are_sent_as_they_were(settings):
+    settings.WEBHOOK_URL = "https://example.com/hook"
+    make_user(role="admin")
+    one, other = curator_called("Ann Lee"), curator_called("Ann Lee")
+    for curator in (one, other):
+        decide_at_latest(curator, entry_id=propose(title="Ann Lee decides").pk, action="approve")
+
+    delete_user(one.user)
+
+    sent = Delivery.objects.filter(event="company.approve", delivered_at=None).order_by("created_at")
+    assert [(row.body["data"]["by"], row.body["data"]["title"]) for row in sent] == [
+        ("a former user", "Ann Lee decides"),
+        ("Ann Lee", "Ann Lee decides"),
+    ]

@@ -45,9 +45,7 @@ def test_the_queue_shows_what_was_proposed_beside_what_was_reported() -> None:
     ("confidence", "first", "then", "moved"),
     [(1.0, "useful", "wrong", 0.8), (0.0, "wrong", "useful", 0.05), (0.5, "useful", "wrong", 0.3)],
 )
-def test_a_changed_mind_counts_no_more_than_a_first_verdict(
-    confidence: float, first: str, then: str, moved: float
-) -> None:
+def test_a_changed_mind_counts_no_more_than_a_first_verdict(confidence, first, then, moved):
     entry = add_entry(make_actor(), content="Routes are ordered.", entry_type="fact", confidence=confidence).entry
     actor = make_actor()
 

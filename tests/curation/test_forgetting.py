@@ -1,11 +1,9 @@
 """Forgetting a source: what a key, an agent or a session wrote goes everywhere, and nothing else does (T19)."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -22,7 +20,7 @@ from knowledge.references.editing import update_reference
 from knowledge.transfer.program_formats import export_memory
 from tests.curation.factories import decide_at_latest, propose
 from tests.factories import make_actor, make_key, make_user
-from tests.lock_waits import wait_until_someone_waits
+from tests.lock_waits import meanwhile
 
 pytestmark = pytest.mark.django_db
 
@@ -209,19 +207,12 @@ def test_documentation_that_a_person_edits_meanwhile_stays_in_sight() -> None:
     _import(careful, "As it should be.")
     _import(actor, f"{WORD} instead")
 
-    def forget() -> int:
-        try:
-            return forget_source(actor, key=key.pk, dry_run=False).references
-        finally:
-            connection.close()
+    forgotten = meanwhile(
+        lambda: update_reference(careful, reference_id=Reference.objects.get().pk, content="As it is."),
+        lambda: forget_source(actor, key=key.pk, dry_run=False),
+    )
 
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            update_reference(careful, reference_id=Reference.objects.get().pk, content="As it is.")
-            forgetting = threads.submit(forget)
-            wait_until_someone_waits()
-        assert forgetting.result(30) == 0
-
+    assert forgotten.references == 0
     assert Reference.objects.current().get().content == "As it is."
 
 

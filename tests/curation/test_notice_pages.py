@@ -76,9 +76,7 @@ def test_nobody_reads_what_somebody_else_was_told(client: Client, author: Actor)
     assert Notice.objects.filter(seen_at=None).exists()
 
 
-def test_a_long_list_is_turned_page_by_page_in_few_queries(
-    client: Client, author: Actor, django_assert_max_num_queries: Any
-) -> None:
+def test_a_long_list_is_turned_page_by_page_in_few_queries(client, author, django_assert_max_num_queries):
     entry = propose(author)
     Notice.objects.bulk_create(Notice(user=author.user, entry=entry, text=f"News {number}") for number in range(120))
     client.get(reverse("notices"))

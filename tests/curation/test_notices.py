@@ -214,9 +214,7 @@ def test_an_address_behind_a_gateway_is_judged_by_what_the_gateway_calls() -> No
     assert public_address("http://[64:ff9b::5db8:d822]/")[0] == "http://[64:ff9b::5db8:d822]:80/"
 
 
-def test_a_name_that_leads_elsewhere_after_it_was_checked_is_not_asked_again(
-    hook: Hook, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_leads_elsewhere_after_it_was_checked_is_not_asked_again(hook, settings, monkeypatch):
     asked, look_up = [], socket.getaddrinfo
 
     def rebind(host: Any, *rest: Any, **more: Any) -> Any:
@@ -293,9 +291,7 @@ def test_only_what_is_being_sent_is_taken(hook: Hook, monkeypatch: pytest.Monkey
         ("http://localhost/hook", "whsec_no base64"),
     ],
 )
-def test_a_webhook_that_cannot_be_called_keeps_no_mail_from_being_sent(
-    url: str, secret: str, mail_server: None, settings: Any
-) -> None:
+def test_a_webhook_that_cannot_be_called_keeps_no_mail_from_being_sent(url, secret, mail_server, settings):
     settings.WEBHOOK_URL, settings.WEBHOOK_SECRET, settings.WEBHOOK_PRIVATE = url, secret, True
     make_user("eve", role="curator", email="eve@example.com")
     propose()

@@ -94,36 +94,36 @@ def test_what_is_private_and_what_is_shared_follows_the_registry_of_kinds() -> N
     assert {Kind.PERSON, "profile", "decision"}.isdisjoint(OWN | SHARED)
 
 
-def test_without_consent_a_curator_sees_none_of_it_nor_how_much_there_is(proposer: Actor, curator: Actor) -> None:
+def test_a_curator_sees_each_line_as_it_was_told_only_as_long_as_the_proposer_agrees(proposer, curator):
     entry = proposal_of(proposer)
+    agree(make_actor())
+    agree(curator)
 
-    seen = seen_by(curator, entry)
-
-    assert seen == ProposalGrounds(is_open=False, has_consent=False)
-
-
-def test_with_consent_a_curator_sees_each_line_as_it_was_told(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-
+    without, before = seen_by(curator, entry), pages(curator, entry)
+    of_proposer = pages(proposer, entry, "company-entry")
     agree(proposer)
+    seen, after = seen_by(curator, entry), pages(curator, entry)
+    of_proposer_then = pages(proposer, entry, "company-entry")
+    agree(proposer, to_it=False)
+    withdrawn = pages(curator, entry)
 
-    seen = seen_by(curator, entry)
+    assert without == ProposalGrounds(is_open=False, has_consent=False)
     assert [thing.kind for thing in seen.shown] == ["company", "fact"]
     assert FACT in words_of(seen)
     assert COMPANY in words_of(seen)
+    assert FACT not in before
+    assert "of company knowledge, " not in before
+    assert before.count("The proposer has not agreed to show it to curators.") == 2
+    assert after.count(FACT) == 2
+    assert after.count("1 of company knowledge, 0 shared without review, 1 of their own memory") == 2
+    assert FACT not in withdrawn
+    assert FACT in of_proposer
+    assert "Curators see none of this." in of_proposer
+    assert FACT in of_proposer_then
+    assert "Curators see all of this, because you agreed." in of_proposer_then
 
 
-def test_consent_that_is_withdrawn_hides_it_at_once(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-    agree(proposer)
-    assert FACT in pages(curator, entry)
-
-    agree(proposer, to_it=False)
-
-    assert FACT not in pages(curator, entry)
-
-
-def test_consent_of_somebody_who_left_counts_no_more(proposer: Actor, curator: Actor) -> None:
+def test_consent_of_somebody_who_left_counts_no_more(proposer, curator):
     entry = proposal_of(proposer)
     agree(proposer)
     proposer.user.is_active = False
@@ -132,66 +132,27 @@ def test_consent_of_somebody_who_left_counts_no_more(proposer: Actor, curator: A
     assert FACT not in pages(curator, entry)
 
 
-def test_consent_of_another_person_opens_nothing(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-    agree(make_actor())
-    agree(curator)
-
-    assert FACT not in pages(curator, entry)
-
-
-def test_the_proposer_always_sees_it_and_reads_what_curators_see(proposer: Actor) -> None:
-    entry = proposal_of(proposer)
-
-    before = pages(proposer, entry, "company-entry")
-    agree(proposer)
-    after = pages(proposer, entry, "company-entry")
-
-    assert FACT in before
-    assert "Curators see none of this." in before
-    assert FACT in after
-    assert "Curators see all of this, because you agreed." in after
-
-
-def test_the_pages_of_a_curator_show_it_as_far_as_the_proposer_agreed(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-
-    before = pages(curator, entry)
-    agree(proposer)
-    after = pages(curator, entry)
-
-    assert FACT not in before
-    assert "of company knowledge, " not in before
-    assert before.count("The proposer has not agreed to show it to curators.") == 2
-    assert after.count(FACT) == 2
-    assert after.count("1 of company knowledge, 0 shared without review, 1 of their own memory") == 2
-
-
-def test_readers_of_an_approved_entry_see_nothing_of_it(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-    agree(proposer)
-    approve_global(curator, entry_id=entry.pk, action="approve", revision=entry.revision)
-
-    page = pages(make_actor(), entry, "company-entry")
-
-    assert FACT not in page
-    assert "What its agent had received before" not in page
-
-
-def test_no_briefing_and_no_entry_that_agents_read_holds_a_line_of_it(proposer: Actor, curator: Actor) -> None:
+def test_no_reader_no_agent_and_no_briefing_reads_a_line_of_it_and_nobody_the_profile(proposer, curator):
+    update_profile(proposer, role="Harbour master", preferences="Prefers short words.", pinned_facts=["Lives in Kiel."])
     entry = proposal_of(proposer)
     agree(proposer)
 
+    words = words_of(seen_by(curator, entry))
     for name in ("memory_brief_curator", "memory_get_global", "memory_list_queue"):
         said = {} if name == "memory_list_queue" else {"entry_id": entry.pk}
         reply = perform(CATALOGUE[name], curator, said, transport="mcp")
         assert FACT not in reply.markdown() + str(reply.value)
-    assert FACT not in str(brief(curator, entry_id=entry.pk))
+    briefing = brief(curator, entry_id=entry.pk)
+    approve_global(curator, entry_id=entry.pk, action="approve", revision=entry.revision)
+    page = pages(make_actor(), entry, "company-entry")
+
+    assert FACT in words
+    assert not [part for part in ("Harbour master", "short words", "Kiel") if part in words]
+    assert FACT not in str(briefing) + page
+    assert "What its agent had received before" not in page
 
 
-def test_row_level_security_lets_a_curator_see_the_lines_of_that_proposer_alone(
-    proposer: Actor, curator: Actor
-) -> None:
+def test_row_level_security_lets_a_curator_see_the_lines_of_that_proposer_alone(proposer, curator):
     entry = proposal_of(proposer)
     agree(proposer)
 
@@ -245,38 +206,19 @@ def test_what_hooks_brought_before_counts(proposer: Actor) -> None:
 _BY_HOOKS = (("1", "Brought before it."), ("2", "Brought after it."))
 
 
-def test_neither_profile_nor_what_others_are_told_of_people_is_shown(proposer: Actor, curator: Actor) -> None:
-    update_profile(proposer, role="Harbour master", preferences="Prefers short words.", pinned_facts=["Lives in Kiel."])
+def test_what_is_erased_and_company_knowledge_that_nobody_may_read_is_gone_from_there(proposer, curator):
     entry = proposal_of(proposer)
     agree(proposer)
 
-    words = words_of(seen_by(curator, entry))
+    CompanyEntry.objects.filter(title="Green builds").update(status="rejected")
+    shown = seen_by(curator, entry).shown
+    erase_fact(proposer, fact_id=int(shown[0].id))
 
-    assert "Harbour master" not in words
-    assert "short words" not in words
-    assert "Kiel" not in words
-
-
-def test_what_is_erased_is_gone_from_there(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-    agree(proposer)
-
-    erase_fact(proposer, fact_id=int(next(t.id for t in seen_by(curator, entry).shown if t.kind == "fact")))
-
+    assert [thing.kind for thing in shown] == ["fact"]
     assert seen_by(curator, entry).own == 0
 
 
-def test_company_knowledge_that_nobody_may_read_is_not_named(proposer: Actor, curator: Actor) -> None:
-    entry = proposal_of(proposer)
-    agree(proposer)
-    CompanyEntry.objects.filter(title="Green builds").update(status="rejected")
-
-    assert [thing.kind for thing in seen_by(curator, entry).shown] == ["fact"]
-
-
-def test_it_says_when_nothing_is_kept_and_when_there_was_nothing(
-    proposer: Actor, curator: Actor, settings: Any
-) -> None:
+def test_it_says_when_nothing_is_kept_and_when_there_was_nothing(proposer, curator, settings):
     agent = agent_of(proposer)
     begin(agent)
     entry = propose(agent)
@@ -291,9 +233,7 @@ def test_it_says_when_nothing_is_kept_and_when_there_was_nothing(
     assert pages(curator, entry).count("What it received in that session was not kept.") == 2
 
 
-def test_a_proposal_without_a_session_says_nothing_and_asks_nothing(
-    curator: Actor, django_assert_num_queries: Any
-) -> None:
+def test_a_proposal_without_a_session_says_nothing_and_asks_nothing(curator, django_assert_num_queries):
     entry = get_company_entry(curator, entry_id=propose().pk).entry
 
     with django_assert_num_queries(0):

@@ -85,11 +85,10 @@ def test_after_how_many_days_something_is_overdue_is_a_setting(client: Client, c
     assert "waiting 9 days" in page.text
 
 
-def test_members_are_told_who_decides(client: Client) -> None:
+def test_members_are_told_who_decides(browser):
     entry = propose(content="Nobody but curators reads this yet.")
-    client.force_login(make_actor().user)
 
-    pages = [client.get(reverse("curation")), opened(client, entry), decide(client, entry, "approve")]
+    pages = [browser.get(reverse("curation")), opened(browser, entry), decide(browser, entry, "approve")]
 
     assert [page.status_code for page in pages] == [403, 403, 403]
     assert all("Nobody but curators" not in page.text for page in pages)
@@ -112,9 +111,7 @@ def test_how_much_waits_is_told_to_curators_on_every_page_and_to_members_on_none
 
 
 @pytest.mark.django_db(transaction=True)
-def test_hundreds_that_wait_are_listed_in_as_many_queries_as_ten(
-    client: Client, curator: Actor, django_assert_max_num_queries: Any
-) -> None:
+def test_hundreds_that_wait_are_listed_in_as_many_queries_as_ten(client, curator, django_assert_max_num_queries):
     proposer = make_actor()
     counted = {}
     client.get(reverse("memory"))  # The first visit of a sign-in is noted.
@@ -130,9 +127,7 @@ def test_hundreds_that_wait_are_listed_in_as_many_queries_as_ten(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_entry_is_opened_in_as_many_queries_however_many_wait(
-    client: Client, curator: Actor, django_assert_max_num_queries: Any
-) -> None:
+def test_an_entry_is_opened_in_as_many_queries_however_many_wait(client, curator, django_assert_max_num_queries):
     for _ in range(4):
         approved_entry()
     entry, counted = propose(), []

@@ -1,23 +1,20 @@
 """Many at once on the same entry: one decision holds, and the others are told what happened (T8)."""
 
-import threading
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from django.db import connection, transaction
 
 from bigmind.core.errors import BigMindError
 from curation.decisions.history import find_broken_seals
 from curation.models import Review
-from curation.proposals.blast_radius import BlastRadius, blast_radius
+from curation.proposals.blast_radius import blast_radius
 from curation.proposals.proposals import promote_to_global
 from knowledge.models import CompanyEntry, Kind, Passage
 from tests.curation.factories import approved_entry, decide_at_latest, propose
 from tests.factories import make_actor
-from tests.lock_waits import wait_until_someone_waits
+from tests.lock_waits import at_once, meanwhile
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,20 +23,15 @@ CONTENDERS = 12
 
 def _all_at_once(act: Callable[[int], Any]) -> Counter[str]:
     """Return how often each outcome came, of as many threads that begin at the same moment."""
-    start = threading.Barrier(CONTENDERS)
 
     def contend(number: int) -> str:
         try:
-            start.wait(30)
             act(number)
-            return "done"
         except BigMindError as refusal:
             return refusal.code
-        finally:
-            connection.close()
+        return "done"
 
-    with ThreadPoolExecutor(CONTENDERS) as threads:
-        return Counter(threads.map(contend, range(CONTENDERS)))
+    return Counter(at_once(contend, range(CONTENDERS)))
 
 
 def test_of_many_curators_who_decide_at_once_one_does_and_the_others_are_told() -> None:
@@ -92,17 +84,10 @@ def test_merges_into_each_other_at_once_end() -> None:
 def test_an_approval_while_it_is_tried_fails_neither() -> None:
     entry, curator = propose(), make_actor(curator=True)
 
-    def tried() -> BlastRadius:
-        try:
-            return blast_radius(make_actor(curator=True), entry_ids=[entry.pk], action="approve")
-        finally:
-            connection.close()
+    tried = meanwhile(
+        lambda: decide_at_latest(curator, entry_id=entry.pk, action="approve"),
+        lambda: blast_radius(make_actor(curator=True), entry_ids=[entry.pk], action="approve"),
+    )
 
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            decide_at_latest(curator, entry_id=entry.pk, action="approve")
-            answer = threads.submit(tried)
-            wait_until_someone_waits()
-        assert answer.result(timeout=30).verb
-
+    assert tried.verb
     assert Passage.objects.filter(kind="company", source_id=str(entry.pk)).count() == 1

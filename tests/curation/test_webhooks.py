@@ -84,9 +84,7 @@ def test_while_a_secret_is_rotated_both_sign(admin: Client, hook: Hook, settings
 
 
 @pytest.mark.parametrize("status", [200, 500])
-def test_one_that_is_removed_while_it_is_sent_to_keeps_nothing_else_from_being_sent(
-    admin: Client, hook: Hook, status: int
-) -> None:
+def test_one_that_is_removed_while_it_is_sent_to_keeps_nothing_else_from_being_sent(admin, hook, status):
     admin.post(reverse("webhook-new"), {"name": "Chat", "url": hook.url, "events": ["company.propose"]})
     hook.status = status
     propose()

@@ -2,7 +2,6 @@
 
 import re
 import time
-from collections.abc import Callable
 
 import httpx
 import pytest
@@ -50,14 +49,7 @@ def _let_redis_take_all(_: Production) -> None:
     ],
     ids=["both workers are away", "Redis is away", "Redis takes nobody", "PgBouncer is away"],
 )
-def test_what_does_not_work_is_said_within_a_minute(
-    company: Production,
-    parts: set[str],
-    disturb: Callable[[Production], None],
-    mend: Callable[[Production], None],
-    report: Callable[[str], None],
-    request: pytest.FixtureRequest,
-) -> None:
+def test_what_does_not_work_is_said_within_a_minute(company, parts, disturb, mend, report, request):
     eventually(lambda: not _unwell(company), within=WELL_WITHIN)
     name = request.node.callspec.id
 

@@ -1,7 +1,7 @@
 """T59: each part is killed with work in hand, and comes back: nothing is lost, and all is at work within 15 s."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -111,12 +111,7 @@ def _haproxy(whole: Production) -> None:
     ],
     ids=lambda disturb: disturb.__name__.strip("_"),
 )
-def test_what_is_killed_with_work_in_hand_is_soon_at_work_again(
-    company: Production,
-    embedder: Endpoint,
-    disturb: Callable[[Production], None],
-    report: Callable[[str], None],
-) -> None:
+def test_what_is_killed_with_work_in_hand_is_soon_at_work_again(company, embedder, disturb, report):
     name = disturb.__name__.strip("_").replace("_", " ")
     with company.load(name) as load, _in_hand(company, embedder, name):
         disturb(company)

@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -24,9 +23,7 @@ GROWTH_PER_1000 = 1.0
 FIRST_TIMES = 2.0
 
 
-def test_a_fresh_process_under_32_first_calls_and_what_many_calls_leave_behind(
-    tmp_path_factory: pytest.TempPathFactory, report: Callable[[str], None]
-) -> None:
+def test_a_fresh_process_under_32_first_calls_and_what_many_calls_leave_behind(tmp_path_factory, report):
     with production(tmp_path_factory.mktemp("redis")) as whole:
         first = _writes_at_once(whole, "First")
         peak = _memory(whole)

@@ -31,9 +31,7 @@ def holder() -> Iterator[psycopg.Connection]:
         yield held
 
 
-def test_who_waits_to_migrate_does_not_keep_an_index_from_being_made(
-    holder: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_to_migrate_does_not_keep_an_index_from_being_made(holder, monkeypatch):
     tried = threading.Event()
     sleep = time.sleep
     monkeypatch.setattr(database.time, "sleep", lambda seconds: (tried.set(), sleep(seconds)))
@@ -53,9 +51,7 @@ def test_who_waits_to_migrate_does_not_keep_an_index_from_being_made(
     holder.execute("SELECT pg_advisory_lock(%s, %s)", SessionLock.MIGRATION.value)
 
 
-def test_who_waits_to_migrate_says_so_at_once_and_again(
-    holder: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_to_migrate_says_so_at_once_and_again(holder, monkeypatch):
     monkeypatch.setattr(waiting, "REMIND_EVERY", 1.0)
     sentences: list[str] = []
     other = threading.Thread(target=_prepare, args=[sentences], daemon=True)

@@ -103,9 +103,7 @@ def test_a_home_knows_whether_bigmind_runs_on_it(home: Path) -> None:
     assert running_on(home) is None
 
 
-def test_what_processes_map_lies_where_no_full_disk_can_end_them_and_goes_with_the_next_start(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_processes_map_lies_where_no_full_disk_can_end_them_and_goes_with_the_next_start(home, monkeypatch):
     """A start in a container has the number of the one before; another one has another."""
     monkeypatch.setattr("bigmind.embedded.home.atexit.register", lambda *_: None)
     monkeypatch.setenv(METRICS_FOLDER, "")

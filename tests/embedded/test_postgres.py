@@ -53,9 +53,7 @@ def test_our_role_is_no_superuser_and_nobody_else_may_log_in(cluster: Cluster) -
 
 
 @pytest.mark.parametrize("power", ["SUPERUSER", "BYPASSRLS"])
-def test_doctor_warns_of_a_role_that_sees_everybodys_private_rows(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, power: str
-) -> None:
+def test_doctor_warns_of_a_role_that_sees_everybodys_private_rows(cluster, monkeypatch, power):
     cluster.stop()
     _as_superuser(cluster, f"ALTER ROLE bigmind {power}")
     cluster.start()

@@ -107,7 +107,5 @@ def test_no_import_changes_the_process(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not IS_FORKED, reason="processes are copied on Linux only")
-def test_a_start_imports_nothing_that_few_use_and_copies_have_the_models_and_compute_with_one_thread(
-    tmp_path: Path,
-) -> None:
+def test_a_start_imports_nothing_that_few_use_and_copies_have_the_models_and_compute_with_one_thread(tmp_path):
     assert run(LISTS + COPIES, tmp_path) == [[[], [], True, True], [True, True, 1]]

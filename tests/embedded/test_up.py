@@ -273,9 +273,7 @@ def test_a_database_without_pgvector_is_said_in_one_sentence(instance: Instance,
     )
 
 
-def test_a_container_waits_for_its_database_leaves_it_alone_and_prints_no_secret_of_its_first_user(
-    instance: Instance, folder: Path
-) -> None:
+def test_a_container_waits_for_its_database_leaves_it_alone_and_prints_no_secret_of_its_first_user(instance, folder):
     key, password, file = new_key_text(), "seven quiet lighthouses", folder / "init_key"
     file.write_text(f"{key}\n")
     copy_prepared_home(folder / "elsewhere")

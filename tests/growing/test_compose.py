@@ -115,9 +115,7 @@ def test_every_web_process_is_ready(company: Company) -> None:
     assert all(part["ok"] for answer in answers for part in answer.json()["checks"].values())
 
 
-def test_a_worker_makes_the_backup_that_was_asked_for_where_web_cannot_write(
-    company: Company, browser: httpx.Client
-) -> None:
+def test_a_worker_makes_the_backup_that_was_asked_for_where_web_cannot_write(company, browser):
     page, folder = company.webs[0].url + "/system/backups/", company.webs[0].home.parent / "backups"
     # Each of the two workers looked at its start whether one was due.
     eventually(lambda: len(list(folder.glob("bigmind-*/manifest.json"))) == 1)

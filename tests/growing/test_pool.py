@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -66,9 +65,7 @@ def test_the_worker_makes_its_backups_past_the_pool(pooled: tuple[Instance, Pool
     assert [*(instance.home.parent / "backups").iterdir()] != []
 
 
-def test_a_backup_that_cannot_go_past_the_pool_says_what_to_set(
-    pooled: tuple[Instance, Pool, TwoRoles], tmp_path: Path
-) -> None:
+def test_a_backup_that_cannot_go_past_the_pool_says_what_to_set(pooled, tmp_path):
     instance, pool, _ = pooled
 
     done = Console(instance.home, BIGMIND_DATABASE_URL=pool.url).run("backup", str(tmp_path))
@@ -116,9 +113,7 @@ def test_the_doctor_reads_how_soon_the_pool_tries_again(examined: tuple[Checks, 
     assert (found["status"], found["found"]) == ("ok", "PgBouncer: server_login_retry = 1, query_wait_timeout = 5")
 
 
-def test_everything_is_answered_again_soon_after_the_server_was_away(
-    pooled: tuple[Instance, Pool, TwoRoles],
-) -> None:
+def test_everything_is_answered_again_soon_after_the_server_was_away(pooled):
     instance, _, server = pooled
     with client_of(instance) as rest:
         server.stop()

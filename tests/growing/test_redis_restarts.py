@@ -39,9 +39,7 @@ def work(redis: RedisServer) -> Iterator[WorkInHand]:
             shutil.rmtree(folder)
 
 
-def test_a_worker_is_back_soon_after_redis_and_finishes_what_it_has_in_hand(
-    redis: RedisServer, work: WorkInHand
-) -> None:
+def test_a_worker_is_back_soon_after_redis_and_finishes_what_it_has_in_hand(redis, work):
     seconds_until_all_take(work.instance, within=BACK_WITHIN)
     before = work.instance.processes()["worker"].pid
     work.begin("Redis is killed", lasts=14)

@@ -156,16 +156,12 @@ def test_no_operation_needs_more_than_the_application_may(running: tuple[Instanc
         "CREATE TRIGGER forge BEFORE INSERT ON knowledge_fact EXECUTE FUNCTION knowledge_forget_receipt_texts()",
     ],
 )
-def test_the_application_can_neither_lift_the_wall_nor_rewrite_history(
-    application: psycopg.Connection, statement: str
-) -> None:
+def test_the_application_can_neither_lift_the_wall_nor_rewrite_history(application, statement):
     with pytest.raises(InsufficientPrivilege):
         application.execute(statement)
 
 
-def test_the_application_reads_no_key_by_which_to_make_a_token(
-    running: tuple[Instance, TwoRoles], application: psycopg.Connection
-) -> None:
+def test_the_application_reads_no_key_by_which_to_make_a_token(running, application):
     with running[1].as_owner() as owner:
         kept = owner.execute("SELECT count(*) FROM bigmind_row_key").fetchone()
 
@@ -181,9 +177,7 @@ def test_the_application_can_still_erase_a_name_from_history(application: psycop
     application.execute("UPDATE curation_review SET by_name = '', agent_name = '', by_id = NULL")
 
 
-def test_a_table_that_is_made_later_is_given_to_the_application(
-    running: tuple[Instance, TwoRoles], application: psycopg.Connection
-) -> None:
+def test_a_table_that_is_made_later_is_given_to_the_application(running, application):
     with running[1].as_owner() as owner:
         owner.execute("CREATE TABLE later (id bigserial, text text)")
         try:
@@ -210,9 +204,7 @@ def test_a_process_forgets_the_owner_when_it_serves_and_not_when_it_imports(cons
     assert "BIGMIND_DATABASE_OWNER_URL" not in serving
 
 
-def test_the_worker_that_is_at_work_keeps_indexes_and_statistics(
-    running: tuple[Instance, TwoRoles], console: Console
-) -> None:
+def test_the_worker_that_is_at_work_keeps_indexes_and_statistics(running, console):
     with running[1].as_owner() as owner:
 
         def near() -> list[str]:
@@ -228,9 +220,7 @@ def test_the_worker_that_is_at_work_keeps_indexes_and_statistics(
         eventually(lambda: near() == [])
 
 
-def test_what_a_worker_may_not_do_is_said_at_every_place_until_one_does_it(
-    running: tuple[Instance, TwoRoles], console: Console, rest: httpx.Client
-) -> None:
+def test_what_a_worker_may_not_do_is_said_at_every_place_until_one_does_it(running, console, rest):
     instance, server = running
     without = Console(instance.home, BIGMIND_DATABASE_URL=server.application_url)
     runs = "from knowledge.tasks import keep_indexes; print(repr(keep_indexes.apply().result))"
@@ -254,9 +244,7 @@ def test_what_a_worker_may_not_do_is_said_at_every_place_until_one_does_it(
 
 
 @pytest.mark.parametrize("command", ["migrate", "scrub --why leaked --yes --vacuum", "restore backups --replace --yes"])
-def test_a_command_that_needs_the_owner_says_so_and_changes_nothing(
-    running: tuple[Instance, TwoRoles], console: Console, tmp_path: Path, command: str
-) -> None:
+def test_a_command_that_needs_the_owner_says_so_and_changes_nothing(running, console, tmp_path, command):
     instance, server = running
     if command.startswith("restore"):
         console.command("backup", str(tmp_path / "backups"))
@@ -277,9 +265,7 @@ def test_the_doctor_says_which_role_it_is(console: Console) -> None:
     assert PASSWORD not in json.dumps(checks)
 
 
-def test_an_outage_of_the_database_is_a_few_lines_and_pages_say_when_to_come_back(
-    running: tuple[Instance, TwoRoles], rest: httpx.Client
-) -> None:
+def test_an_outage_of_the_database_is_a_few_lines_and_pages_say_when_to_come_back(running, rest):
     instance, server = running
     logs = {name: instance.home / "logs" / f"{name}.log" for name in ("web", "worker")}
     begins = {name: len(log.read_bytes()) for name, log in logs.items()}
@@ -328,9 +314,7 @@ def test_the_doctor_says_what_a_worker_lacks(apart: Console, running: tuple[Inst
     assert {complete[name]["status"] for name in ("web", "port", "processes", "sessions")} == {"skipped"}
 
 
-def test_a_part_with_another_secret_key_says_so_and_does_not_serve(
-    running: tuple[Instance, TwoRoles], apart: Console, tmp_path: Path
-) -> None:
+def test_a_part_with_another_secret_key_says_so_and_does_not_serve(running, apart, tmp_path):
     variables = {"BIGMIND_DATABASE_URL": running[1].application_url, "BIGMIND_SECRET_KEY": "s" * 50}
     other = CopiedInstance(tmp_path / "other", **variables).launch()
     try:
@@ -347,9 +331,7 @@ def test_the_doctor_says_that_web_has_no_use_for_the_owner(apart: Console, runni
     assert "web: BIGMIND_DATABASE_OWNER_URL is for worker and commands alone" in found["found"]
 
 
-def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_whoever_may(
-    running: tuple[Instance, TwoRoles], console: Console, rest: httpx.Client
-) -> None:
+def test_a_text_is_removed_from_what_only_grows_and_the_files_of_the_tables_by_whoever_may(running, console, rest):
     instance, server = running
     secret, other = "sk-Depot-9931-gate", "sk-Ferry-4417-door"
     said = {

@@ -147,14 +147,7 @@ def _empty_repository() -> Path:
         ("a.py:Limiter.allow", {"a.py": LIMITS}, {"a.py": "class Limiter(\n  def ((( \n"}, DOUBTFUL),
     ],
 )
-def test_what_a_change_means(
-    commit: Commit,
-    tmp_path: Path,
-    cited: str,
-    before: dict[str, str | None],
-    after: dict[str, str | None],
-    verdict: str,
-) -> None:
+def test_what_a_change_means(commit, tmp_path, cited, before, after, verdict):
     base, head = commit(before), commit(after)
 
     result = _verify(tmp_path, cited, base, head, "The rate is 60.")
@@ -253,9 +246,7 @@ def test_an_anchor_that_leaves_no_room_for_a_commit_stays_without_one(commit: Co
     ("path", "is_told"),
     [("l\udcefmits.py", "l\ufffdmits.py"), ("a:b.py", "a:b.py"), ("c#/a.py", "c#/a.py"), ("x\n::error::a.py", "")],
 )
-def test_what_moves_to_where_no_anchor_can_cite_it_is_doubtful(
-    path: str, is_told: str, commit: Commit, tmp_path: Path
-) -> None:
+def test_what_moves_to_where_no_anchor_can_cite_it_is_doubtful(path, is_told, commit, tmp_path):
     base = commit({"a.py": LIMITS})
     head = commit({"a.py": None, path: LIMITS})
 
@@ -327,9 +318,7 @@ def test_a_repository_of_sha_256_is_read(tmp_path: Path) -> None:
     assert "is gone" in result.reason
 
 
-def test_a_git_that_does_not_answer_is_an_error_and_not_a_repository_without_files(
-    commit: Commit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_git_that_does_not_answer_is_an_error_and_not_a_repository_without_files(commit, tmp_path, monkeypatch):
     base, head = commit({"a.py": LIMITS}), commit({"a.py": LIMITS.replace("60", "90")})
     old = tmp_path / "old" / "git"
     old.parent.mkdir()
@@ -361,9 +350,7 @@ def test_a_git_that_does_not_answer_is_an_error_and_not_a_repository_without_fil
         ("a.toml:setting a", "a = 1", "a = %s" % ("9" * 5000)),
     ],
 )
-def test_a_manifest_that_nobody_can_read_ends_no_check(
-    name: str, before: str, after: str, commit: Commit, tmp_path: Path
-) -> None:
+def test_a_manifest_that_nobody_can_read_ends_no_check(name, before, after, commit, tmp_path):
     path = name.partition(":")[0]
     base, head = commit({path: before}), commit({path: after})
 

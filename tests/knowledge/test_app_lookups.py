@@ -85,12 +85,6 @@ def world(tables: list[AppTable], settings: Any, monkeypatch: pytest.MonkeyPatch
         yield server
 
 
-@pytest.fixture
-def curator() -> Actor:
-    """For whom a connector looks."""
-    return make_actor(curator=True)
-
-
 def _table(app: str, table: str) -> str:
     return AppTable.objects.get(app__name=app, name=table).table_id
 
@@ -188,9 +182,7 @@ def test_what_begins_alike_is_suggested(world: Budibase, curator: Actor) -> None
 
 
 @pytest.mark.parametrize(("setting", "calls"), [("curators", 0), ("everyone", CALLS)])
-def test_for_members_a_connector_looks_where_the_operator_says_so(
-    world: Budibase, settings: Any, setting: str, calls: int
-) -> None:
+def test_for_members_a_connector_looks_where_the_operator_says_so(world, settings, setting, calls):
     settings.CONNECTOR_LOOKUPS = setting
 
     unknown = resolve_name(make_actor(), name="Zylotherm", request="mark the client Zylotherm as paid")
@@ -214,9 +206,7 @@ def test_a_table_that_cannot_be_searched_stops_no_other(world: Budibase, curator
     assert (found.status, found.looked_in[0]) == ("resolved", "Suppliers")
 
 
-def test_a_system_that_is_away_is_asked_once_for_each_app_and_the_agent_is_told(
-    world: Budibase, curator: Actor
-) -> None:
+def test_a_system_that_is_away_is_asked_once_for_each_app_and_the_agent_is_told(world, curator):
     world.answers.extend([Answer(503)] * 50)
 
     unknown = resolve_name(curator, name="Zylotherm", request="mark the client Zylotherm as paid", app="CRM")
@@ -246,9 +236,7 @@ def test_the_walk_through_the_ladder_on_a_real_size(world: Budibase, curator: Ac
     assert not AppEntity.objects.filter(name="Elicit").exists()
 
 
-def test_every_map_of_a_real_size_keeps_to_five_kilobytes_and_the_index_names_every_app(
-    world: Budibase, curator: Actor
-) -> None:
+def test_every_map_of_a_real_size_keeps_to_five_kilobytes_and_the_index_names_every_app(world, curator):
     index = list_apps(curator)
 
     assert index.total == len(APPS)

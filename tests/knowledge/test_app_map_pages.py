@@ -64,13 +64,17 @@ def test_what_is_the_matter_with_a_workflow_is_said_in_german(client):
     assert "Er nennt das Feld Notes, das es nicht mehr gibt; vielleicht heißt es jetzt Remarks." in page
 
 
-def test_a_row_and_a_workflow_are_corrected(browser):
+def test_a_row_and_a_workflow_are_corrected_and_what_cannot_be_stored_is_said_beside_the_form(browser):
     app = _learn()
+    row = reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk])
 
-    browser.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "ro_9"})
+    browser.post(row, {"row_id": "ro_9"})
     told = {"trigger": "note on [entity]", "steps": "open\r\nwrite"}
     browser.post(reverse("app-map-workflow", args=[app.pk, AppWorkflow.objects.get().pk]), told)
+    refused = browser.post(row, {"row_id": "x" * 400})
 
+    assert refused.status_code == 200
+    assert "Not saved" in refused.text
     assert AppEntity.objects.get().row_id == "ro_9"
     assert (AppWorkflow.objects.get().trigger, AppWorkflow.objects.get().steps) == ("note on [entity]", "open\nwrite")
 
@@ -89,16 +93,6 @@ def test_what_is_emptied_in_the_form_is_cleared_and_what_an_agent_leaves_out_sta
     assert (entity.row_id, entity.match_field, entity.match_value) == ("ro_0", "", "")
     assert (workflow.trigger, workflow.steps, workflow.field) == ("add comment on [entity]", "", "")
     assert AppWorkflow.objects.get().app.version == app.version + 2
-
-
-def test_what_cannot_be_stored_is_said_beside_the_form(browser):
-    app = _learn()
-
-    page = browser.post(reverse("app-map-entity", args=[app.pk, AppEntity.objects.get().pk]), {"row_id": "x" * 400})
-
-    assert page.status_code == 200
-    assert "Not saved" in page.text
-    assert AppEntity.objects.get().row_id == "ro_0"
 
 
 def test_members_forget_rows_and_curators_tables_and_apps(client):

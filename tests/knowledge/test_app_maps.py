@@ -1,10 +1,8 @@
 """App maps: what is learnt, resolved, cut to size, mended and forgotten, and who may."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
 from django.utils import timezone
 
 from bigmind.core.errors import Conflict, Forbidden, Invalid, NotFound
@@ -17,7 +15,7 @@ from knowledge.app_maps.resolving import resolve_name
 from knowledge.app_maps.runs import bootstrap_apps, rebuild_app
 from knowledge.models import AmbiguousName, App, AppEntity, AppTable, Healing, Passage
 from tests.factories import make_actor
-from tests.lock_waits import wait_until_someone_waits
+from tests.lock_waits import at_once, meanwhile
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
 FIELDS = {"Name": {"type": "string", "primary": True}, "Status": {"type": "options", "values": ["Active", "Lead"]}}
@@ -294,13 +292,9 @@ def test_five_agents_who_report_one_row_at_once_get_one_answer():
 
     def report(number):
         told = {"outcome": "not_found"} if number % 2 else {"outcome": "found", "found_id": "ro_new"}
-        try:
-            return _report("row_gone", entity="Elicit", failed_id="ro_1", **told)
-        finally:
-            connection.close()
+        return _report("row_gone", entity="Elicit", failed_id="ro_1", **told)
 
-    with ThreadPoolExecutor(5) as threads:
-        replies = list(threads.map(report, range(5)))
+    replies = at_once(report, range(5))
 
     # Whoever came first decides; nobody is told the opposite, and nothing is forgotten that was found.
     assert len({(one.status, one.place.row_id if one.place else "") for one in replies}) == 1
@@ -445,17 +439,8 @@ def test_an_id_that_another_app_gets_meanwhile_is_refused_in_words():
     _learn(app="CRM")
     told = {"app": "CRM", "failure": "app_gone", "outcome": "found", "found_id": "app_new"}
 
-    def report():
-        try:
-            return carry_out(report_failure, make_actor(), told)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            carry_out(learn_app, make_actor(), {"app": "Sales", "app_id": "app_new"})
-            reported = threads.submit(report)
-            wait_until_someone_waits()
-
-        with pytest.raises(Invalid, match="is the id of “Sales”"):
-            reported.result(30)
+    with pytest.raises(Invalid, match="is the id of “Sales”"):
+        meanwhile(
+            lambda: carry_out(learn_app, make_actor(), {"app": "Sales", "app_id": "app_new"}),
+            lambda: carry_out(report_failure, make_actor(), told),
+        )

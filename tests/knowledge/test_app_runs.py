@@ -38,12 +38,6 @@ def budibase(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Budibas
         yield server
 
 
-@pytest.fixture
-def curator() -> Actor:
-    """Who may have a map built anew."""
-    return make_actor(curator=True)
-
-
 def _mapped(actor: Actor) -> None:
     """Read apps and tables, and let somebody learn two rows."""
     bootstrap_apps(actor, connector="budibase")
@@ -81,8 +75,7 @@ def _begin_and_do_the_first_step(actor: Actor) -> AppRun:
     return run
 
 
-def test_how_far_a_run_is_can_be_seen_and_it_can_be_stopped_and_resumed(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_how_far_a_run_is_can_be_seen_and_it_can_be_stopped_and_resumed(budibase, actor):
     run = _begin_and_do_the_first_step(actor)
 
     seen = [(one.done, one.total) for one in list_apps(actor).running]
@@ -109,8 +102,7 @@ def test_a_run_whose_worker_died_goes_on_where_it_was(budibase: Budibase) -> Non
     assert AppRun.objects.get().state == RunState.DONE
 
 
-def test_a_run_that_fails_says_why_and_can_be_resumed(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_a_run_that_fails_says_why_and_can_be_resumed(budibase, actor):
     budibase.answers.extend([Answer(500)] * 3)
     bootstrap_apps(actor, connector="budibase")
     carry_on_runs()
@@ -183,8 +175,7 @@ def test_a_member_who_bends_a_table_does_not_get_it_forgotten(budibase: Budibase
     assert AppEntity.objects.filter(name="Elicit").exists()
 
 
-def test_a_schema_is_taken_over_without_what_may_not_be_stored(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_a_schema_is_taken_over_without_what_may_not_be_stored(budibase, actor):
     _mapped(actor)
     schema = budibase.tables[CRM][0]["schema"]
     schema["Bad\0name"] = {"name": "Bad", "type": "string"}
@@ -208,8 +199,7 @@ def test_while_the_system_is_away_the_agent_is_told_the_next_step(budibase: Budi
     assert "by Name = Elicit (1 call)" in told.next_step
 
 
-def test_a_schema_that_changed_is_read_by_bigmind_itself(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_a_schema_that_changed_is_read_by_bigmind_itself(budibase, actor):
     _mapped(actor)
     schema = budibase.tables[CRM][0]["schema"]
     schema["Remarks"] = {**schema.pop("Notes"), "name": "Remarks"}
@@ -234,8 +224,7 @@ def _rename(budibase: Budibase, old: str, new: str, **more: Any) -> None:
             row[new] = row.pop(old)
 
 
-def test_fields_that_are_renamed_at_once_are_told_apart_by_their_names(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_fields_that_are_renamed_at_once_are_told_apart_by_their_names(budibase, actor):
     schema = budibase.tables[CRM][0]["schema"]
     schema |= {name: {"name": name, "type": "string"} for name in ("Phone no", "City")}
     _mapped(actor)
@@ -251,9 +240,8 @@ def test_fields_that_are_renamed_at_once_are_told_apart_by_their_names(budibase:
 
 
 def test_a_workflow_that_names_a_field_in_its_steps_alone_is_flagged_and_cleared_when_the_field_is_back(
-    budibase: Budibase,
-) -> None:
-    actor = make_actor()
+    budibase, actor
+):
     _mapped(actor)
     carry_out(learn_app, actor, {"app": "CRM", "workflows": [{**NOTE, "field": ""}]})
     _rename(budibase, "Notes", "Remarks", type="string")
@@ -286,9 +274,7 @@ def test_reading_everything_again_flags_workflows_too(budibase: Budibase, curato
 
 
 @pytest.mark.parametrize("refuses", [True, False])
-def test_a_row_whose_field_was_renamed_is_found_by_the_new_one_and_not_forgotten(
-    budibase: Budibase, curator: Actor, refuses: bool
-) -> None:
+def test_a_row_whose_field_was_renamed_is_found_by_the_new_one_and_not_forgotten(budibase, curator, refuses):
     _mapped(curator)
     _rename(budibase, "Name", "Company")
     budibase.rows[CLIENTS]["ro_new"] = budibase.rows[CLIENTS].pop(ELICIT)
@@ -319,9 +305,7 @@ FILES = {
 
 
 @pytest.mark.parametrize("connector", ["", "    connector: budibase\n"])
-def test_of_another_server_nothing_is_asked_and_nothing_forgotten(
-    budibase: Budibase, curator: Actor, connector: str
-) -> None:
+def test_of_another_server_nothing_is_asked_and_nothing_forgotten(budibase, curator, connector):
     files = {path: text.replace("{url}", "https://elsewhere.example") for path, text in FILES.items()}
     files["_index.yaml"] = files["_index.yaml"].replace("    tables:", f"{connector}    tables:")
     import_maps(curator, files=files)
@@ -334,8 +318,7 @@ def test_of_another_server_nothing_is_asked_and_nothing_forgotten(
     assert not budibase.calls
 
 
-def test_an_app_that_came_back_under_another_id_is_found_by_its_name(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_an_app_that_came_back_under_another_id_is_found_by_its_name(budibase, actor):
     _mapped(actor)
     budibase.apps[0]["_id"] = "app_restored"
     budibase.tables["app_restored"] = budibase.tables.pop(CRM)
@@ -346,9 +329,7 @@ def test_an_app_that_came_back_under_another_id_is_found_by_its_name(budibase: B
     assert App.objects.get(name="CRM").app_id == "app_restored"
 
 
-def test_an_app_with_the_name_of_a_known_one_and_other_tables_is_asked_about(
-    budibase: Budibase, curator: Actor
-) -> None:
+def test_an_app_with_the_name_of_a_known_one_and_other_tables_is_asked_about(budibase, curator):
     _mapped(curator)
     budibase.apps[0]["_id"] = "app_other"
     budibase.tables["app_other"] = budibase.tables[BILLING]
@@ -364,9 +345,7 @@ def test_an_app_with_the_name_of_a_known_one_and_other_tables_is_asked_about(
     assert AppEntity.objects.filter(table__app__name="CRM").count() == 2
 
 
-def test_an_app_that_was_renamed_outside_takes_its_new_name_wherever_it_is_met(
-    budibase: Budibase, curator: Actor
-) -> None:
+def test_an_app_that_was_renamed_outside_takes_its_new_name_wherever_it_is_met(budibase, curator):
     _mapped(curator)
     budibase.apps[0]["name"] = "Customer Desk"
     # Another app took its old name: what has its tables is it.
@@ -383,8 +362,7 @@ def test_an_app_that_was_renamed_outside_takes_its_new_name_wherever_it_is_met(
     assert resolve_name(curator, name="Elicit", app="CRM").place.app == "Service Desk"
 
 
-def test_a_table_that_was_renamed_outside_takes_its_new_name(budibase: Budibase) -> None:
-    actor = make_actor()
+def test_a_table_that_was_renamed_outside_takes_its_new_name(budibase, actor):
     _mapped(actor)
     budibase.tables[CRM][0]["name"] = "Accounts"
 
@@ -406,9 +384,7 @@ def test_whoever_is_no_curator_any_more_does_not_resume_a_rebuilding(budibase: B
     assert AppRun.objects.get(pk=run.pk).state == RunState.CANCELLED
 
 
-def test_a_rebuilding_stops_when_its_curator_is_none_any_more_and_another_can_go_on(
-    budibase: Budibase, curator: Actor
-) -> None:
+def test_a_rebuilding_stops_when_its_curator_is_none_any_more_and_another_can_go_on(budibase, curator):
     _mapped(curator)
     del budibase.rows[CLIENTS][ELICIT]
     run = rebuild_app(curator, app="CRM").run

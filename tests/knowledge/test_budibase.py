@@ -87,9 +87,7 @@ def test_no_more_is_asked_than_is_wanted(connector: Connector, budibase: Budibas
     assert budibase.calls["query_records"] == 2
 
 
-def test_what_passes_is_tried_again_after_the_time_it_asks_for(
-    connector: Connector, budibase: Budibase, pauses: list[float]
-) -> None:
+def test_what_passes_is_tried_again_after_the_time_it_asks_for(connector, budibase, pauses):
     budibase.answers.extend([Answer(429, headers={"Retry-After": "7"}), Answer(503), Answer(502)])
 
     assert len(list(connector.apps())) == 2
@@ -104,9 +102,7 @@ def test_what_does_not_pass_is_given_up_in_words(connector: Connector, budibase:
     assert len(budibase.headers) == 4
 
 
-def test_whoever_asks_for_an_hour_is_not_waited_for(
-    connector: Connector, budibase: Budibase, pauses: list[float]
-) -> None:
+def test_whoever_asks_for_an_hour_is_not_waited_for(connector, budibase, pauses):
     budibase.answers.append(Answer(429, headers={"Retry-After": "3600"}))
 
     with pytest.raises(ConnectorError, match="asked too often"):
@@ -125,9 +121,7 @@ def test_whoever_asks_for_an_hour_is_not_waited_for(
         (Answer(400), r"does not take this request \(400\)"),
     ],
 )
-def test_an_answer_that_is_none_says_what_to_look_at(
-    connector: Connector, budibase: Budibase, answer: Answer, said: str
-) -> None:
+def test_an_answer_that_is_none_says_what_to_look_at(connector, budibase, answer, said):
     budibase.answers.append(answer)
 
     with pytest.raises(ConnectorError, match=said):
@@ -161,9 +155,7 @@ def test_a_server_without_tls_where_tls_is_meant_is_told(connector: Connector) -
         list(odd.apps())
 
 
-def test_a_server_that_answers_byte_by_byte_is_hung_up_on_and_not_asked_again(
-    connector: Connector, pauses: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_answers_byte_by_byte_is_hung_up_on_and_not_asked_again(connector, pauses, monkeypatch):
     monkeypatch.setattr(web_api, "SECONDS_EACH", 0.5)
     with dribbling() as url:
         slow = Connector(replace(connector.api, url=f"{url}/api/public/v1"))

@@ -1,5 +1,6 @@
 """The context: useful first, within its budget, whatever is stored."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -8,6 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.people.profiles import update_profile
+from benchmarks.context.people import read_people
+from benchmarks.context.told import outcomes_of, share
 from bigmind.gate import perform
 from bigmind.operations import CATALOGUE
 from bigmind.text.hygiene import digest, normalise
@@ -198,3 +201,22 @@ def test_what_did_not_fit_is_counted(actor):
     assert context.facts_left == 500 - len(context.facts)
     assert context.left["sessions"] == 300 - len(context.chosen["sessions"])
     assert f"_{context.left['sessions']} more: memory_list_sessions_" in context.markdown
+
+
+def test_a_start_tells_what_its_task_needs():
+    people = read_people()
+
+    outcomes = [one for person in people for one in outcomes_of(replace(person, tasks=person.tasks[::3]), people)]
+
+    assert share(outcomes) >= 0.85
+
+
+def test_every_line_that_a_task_needs_is_stored():
+    people = read_people()
+
+    stored = {person.name: {line.key for line in person.lines} for person in people}
+
+    assert sum(len(person.tasks) for person in people) >= 60
+    assert {person.half for person in people} == {"a", "b"}
+    assert all(set(task.needs) <= stored[person.name] for person in people for task in person.tasks)
+    assert all(task.project in person.projects for person in people for task in person.tasks)

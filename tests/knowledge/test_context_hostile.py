@@ -77,8 +77,7 @@ def test_a_start_with_all_its_notices_keeps_its_budget(kind):
     assert Recall.objects.filter(told_at=None).exists()
 
 
-def test_each_line_of_another_project_carries_its_name():
-    agent = make_agent(make_user(), "claude-code")
+def test_each_line_of_another_project_carries_its_name(agent):
     remember(agent, "short text")
     Session.objects.filter(project="pi").update(set_aside_at=timezone.now())
 
@@ -94,8 +93,7 @@ def test_each_line_of_another_project_carries_its_name():
     assert [row for row in rows if "(project " not in row] == []
 
 
-def test_recent_sessions_stand_by_date_and_those_of_other_projects_wait_for_room():
-    agent = make_agent(make_user(), "claude-code")
+def test_recent_sessions_stand_by_date_and_those_of_other_projects_wait_for_room(agent):
     days = [5, 1, 9, 3, 7]
     for at, day in enumerate(days):
         session = make_session(agent, one_liner=f"Day {day}", project="pi" if at % 2 else "depot")

@@ -126,9 +126,7 @@ def test_whoever_has_left_is_not_listed(ada: Actor, reader: Actor) -> None:
     assert found(reader, "payments") == []
 
 
-def test_somebody_is_found_by_a_topic_a_headline_and_a_contribution_and_the_answer_says_which(
-    ada: Actor, reader: Actor
-) -> None:
+def test_somebody_is_found_by_a_topic_a_headline_and_a_contribution_and_the_answer_says_which(ada, reader):
     grace, linus = make_actor(make_user("grace")), make_actor(make_user("linus"))
     worked_on(ada, "Nothing to see", "payments")
     share(ada, ProfileSection.TOPICS)

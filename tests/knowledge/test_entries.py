@@ -69,17 +69,18 @@ def test_a_search_keeps_to_role_tags_type_and_confidence(actor):
     assert "Perhaps." in found(min_confidence=0)
 
 
-def test_related_entries_share_parents_or_two_tags(actor):
+def test_related_entries_share_parents_or_two_tags_and_are_counted_though_few_are_shown(actor):
     summary = _add(actor, "STORY-007: routing.", entry_type="summary")
     one = _add(actor, ROUTES, parent_id=summary.pk, tags=["vercel", "routing", "api"])
     sibling = _add(actor, "A sibling.", parent_id=summary.pk)
     alike = _add(actor, "Alike.", tags=["vercel", "routing", "api"])
     _add(actor, "Only one tag.", tags=["vercel"])
 
-    related = get_related_entries(actor, entry_id=one.pk)
+    related, few = get_related_entries(actor, entry_id=one.pk), get_related_entries(actor, entry_id=one.pk, limit=1)
 
     assert related.items[0] == alike
     assert set(related.items) == {alike, summary, sibling}
+    assert (few.items, few.total) == ([alike], 3)
 
 
 def test_entries_are_listed_by_filters_in_the_order_asked_for(actor):
@@ -93,7 +94,7 @@ def test_entries_are_listed_by_filters_in_the_order_asked_for(actor):
     assert list_entries(actor, tags=["a", "b"]).total == 1
 
 
-def test_a_change_of_content_is_found_by_its_new_words_only(actor):
+def test_a_change_of_content_is_found_by_its_new_words_only_and_a_deleted_entry_by_none(actor):
     entry = _add(actor, ROUTES)
     embed_pending()
 
@@ -104,6 +105,11 @@ def test_a_change_of_content_is_found_by_its_new_words_only(actor):
     assert not update_entry(actor, id=entry.pk, tags=["db"]).re_embedded
     assert search_entries(actor, query="vercel").items[0].arms == ("vector",)
     assert search_entries(actor, query="migrations").items[0].arms == ("keyword", "vector")
+    delete_entry(actor, id=entry.pk)
+    assert not Passage.objects.exists()
+    assert not PassageVector.objects.exists()
+    with pytest.raises(NotFound):
+        get_entry(actor, id=entry.pk)
 
 
 def test_a_change_that_would_double_another_entry_is_refused(actor):
@@ -134,18 +140,6 @@ def test_a_curators_key_that_may_only_write_changes_their_own_entries_alone(cura
     with pytest.raises(Forbidden, match="someone else"):
         delete_entry(narrow, id=other.pk)
     assert delete_entry(make_actor(curator.user, scopes=["read", "write", "curate"]), id=other.pk)
-
-
-def test_a_deleted_entry_is_gone_with_its_passages(actor):
-    entry = _add(actor, ROUTES)
-    embed_pending()
-
-    delete_entry(actor, id=entry.pk)
-
-    assert not Passage.objects.exists()
-    assert not PassageVector.objects.exists()
-    with pytest.raises(NotFound):
-        get_entry(actor, id=entry.pk)
 
 
 def test_an_import_says_row_by_row_what_was_wrong(actor):
@@ -186,12 +180,7 @@ def test_statistics_count_types_roles_and_vectors(actor):
     assert (entry_stats(actor).waiting, entry_stats(actor).cache_size) == (0, 2)
 
 
-def test_only_admins_have_all_vectors_made_anew():
-    with pytest.raises(Forbidden):
-        rebuild_embeddings(make_actor())
-
-
-def test_vectors_made_anew_serve_all_the_while():
+def test_vectors_that_an_admin_has_made_anew_serve_all_the_while():
     admin = make_actor(admin=True)
     _add(admin, ROUTES)
     embed_pending()
@@ -203,6 +192,8 @@ def test_vectors_made_anew_serve_all_the_while():
     assert not CachedVector.objects.exists()
     assert embed_pending() == 1
     assert rebuild_embeddings(admin, clear_cache=False).total == 1
+    with pytest.raises(Forbidden):
+        rebuild_embeddings(make_actor())
 
 
 def test_what_says_nearly_the_same_is_added_with_a_pointer_to_it():
@@ -263,16 +254,6 @@ def test_a_search_that_found_something_tells_it_whatever_it_may_cost(actor):
     (hit,) = search_entries(actor, query="vercel routes", max_tokens=100).items
 
     assert "vercel" in hit.excerpt.casefold()
-
-
-def test_related_entries_are_counted_though_few_are_shown(actor):
-    one = _add(actor, ROUTES, tags=["a", "b"])
-    for number in range(8):
-        _add(actor, f"Alike {number}.", tags=["a", "b", "c"])
-
-    related = get_related_entries(actor, entry_id=one.pk, limit=3)
-
-    assert (len(related.items), related.total) == (3, 8)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -27,22 +27,28 @@ def _token(page) -> str:
     return page.text.partition('name="token" value="')[2].partition('"')[0]
 
 
-def test_an_import_is_rehearsed_and_then_done(client):
+def test_bigminds_own_document_is_rehearsed_brought_in_and_taken_back(client):
     ada, bob = make_actor(), make_actor()
     make_fact(ada, "Prefers pytest.")
     make_note(ada, "Archive it.")
+    make_fact(bob, "Uses ruff.")
     client.force_login(ada.user)
     document = client.get(reverse("memory-export")).content
     client.force_login(bob.user)
 
+    def known():
+        return sorted(Fact.objects.of(bob.user).values_list("fact", flat=True))
+
     rehearsed = client.post(reverse("memory-import"), {"document": _file(document)})
-    before = Fact.objects.of(bob.user).count()
+    before = known()
     done = client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+    imported = known()
+    client.post(reverse("memory-import-undo"))
 
     assert "Nothing has been stored yet" in rehearsed.text
-    assert before == 0
+    assert "fact: Prefers pytest." in rehearsed.text
     assert "Imported: 1 fact, 1 note." in done.text
-    assert Fact.objects.of(bob.user).get().fact == "Prefers pytest."
+    assert (before, imported, known()) == (["Uses ruff."], ["Prefers pytest.", "Uses ruff."], ["Uses ruff."])
 
 
 def test_a_rehearsed_document_is_confirmed_once_and_by_its_owner_only(client):
@@ -88,33 +94,44 @@ def test_a_token_that_was_made_up_opens_nothing(browser, token):
         ),
         ('{"surprise": 1}', "surprise"),
         ("x" * (4 * 1024 * 1024 + 1), "the limit is 4,194,304"),
+        (None, "Exported document: This field is required."),
+        ({"../conversations.json": "[]"}, "leads out of the archive"),
+        ({"/etc/conversations.json": "[]"}, "leads out of the archive"),
+        ({"conversations.json": "0" * 20_000_000}, "over 200 times its size"),
+        ({"conversations.json": '[{"mapping": ' + "[" * 100_000}, "is nested too deep"),
     ],
 )
-def test_a_document_that_cannot_be_taken_in_is_explained(browser, content, says):
-    page = browser.post(reverse("memory-import"), {"document": _file(content)})
+def test_what_cannot_be_taken_in_is_refused_beside_its_field(browser, content, says):
+    archive = isinstance(content, dict)
+    file = SimpleUploadedFile("export.zip", _zip(content)) if archive else content and _file(content)
+
+    page = browser.post(reverse("memory-import"), {"document": file} if file else {})
 
     assert page.status_code == 200
     assert "Not saved" in page.text
     assert says in page.text
 
 
-def test_no_file_is_explained(browser):
-    page = browser.post(reverse("memory-import"))
-
-    assert "Exported document: This field is required." in page.text
-
-
-def test_the_export_of_another_program_is_rehearsed_and_then_done(browser, actor):
+def test_the_export_of_another_program_is_rehearsed_brought_in_and_taken_back(browser, actor):
+    make_fact(actor, "Prefers pytest.")
     chats = SimpleUploadedFile("export.zip", _zip({"conversations.json": json.dumps(sources.chatgpt())}))
 
     rehearsed = browser.post(reverse("memory-import"), {"document": chats})
     before = Session.objects.count()
     done = browser.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
+    headlines = set(Session.objects.of(actor.user).values_list("one_liner", flat=True))
+    undone, again = (browser.post(reverse("memory-import-undo"), follow=True) for _ in range(2))
 
     assert "Nothing has been stored yet" in rehearsed.text
+    assert "session: Packing for Lisbon" in rehearsed.text
     assert before == 0
     assert "Imported: 2 sessions, 8 chunks, 1 fact." in done.text
-    assert set(Session.objects.of(actor.user).values_list("one_liner", flat=True)) == {"Packing for Lisbon", ""}
+    assert reverse("memory-import-undo") in done.text
+    assert headlines == {"Packing for Lisbon", ""}
+    assert "what the import added is gone" in undone.text
+    assert "There is no import to take back." in again.text
+    assert not Session.objects.of(actor.user).exists()
+    assert [fact.fact for fact in Fact.objects.of(actor.user)] == ["Prefers pytest."]
 
 
 def test_what_would_be_refused_is_named_before_anything_is_stored(browser):
@@ -124,23 +141,6 @@ def test_what_would_be_refused_is_named_before_anything_is_stored(browser):
 
     assert "Refused: 1" in page.text
     assert "memory.jsonl, line 4: is not valid JSON" in page.text
-
-
-@pytest.mark.parametrize(
-    ("members", "says"),
-    [
-        ({"../conversations.json": "[]"}, "leads out of the archive"),
-        ({"/etc/conversations.json": "[]"}, "leads out of the archive"),
-        ({"conversations.json": "0" * 20_000_000}, "over 200 times its size"),
-        ({"conversations.json": '[{"mapping": ' + "[" * 100_000}, "is nested too deep"),
-    ],
-)
-def test_a_hostile_archive_is_refused_beside_its_field(browser, members, says):
-    page = browser.post(reverse("memory-import"), {"document": SimpleUploadedFile("export.zip", _zip(members))})
-
-    assert page.status_code == 200
-    assert "Not saved" in page.text
-    assert says in page.text
 
 
 @pytest.mark.parametrize(
@@ -165,38 +165,3 @@ def _zip(members: dict[str, str]) -> bytes:
         for name, text in members.items():
             archive.writestr(name, text)
     return content.getvalue()
-
-
-def test_a_rehearsal_says_what_comes_in_and_one_click_takes_it_back(browser, actor):
-    make_fact(actor, "Prefers pytest.")
-    chats = SimpleUploadedFile("export.zip", _zip({"conversations.json": json.dumps(sources.chatgpt())}))
-
-    rehearsed = browser.post(reverse("memory-import"), {"document": chats})
-    done = browser.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)}, follow=True)
-    undone = browser.post(reverse("memory-import-undo"), follow=True)
-    again = browser.post(reverse("memory-import-undo"), follow=True)
-
-    assert "session: Packing for Lisbon" in rehearsed.text
-    assert reverse("memory-import-undo") in done.text
-    assert "what the import added is gone" in undone.text
-    assert "There is no import to take back." in again.text
-    assert not Session.objects.of(actor.user).exists()
-    assert [fact.fact for fact in Fact.objects.of(actor.user)] == ["Prefers pytest."]
-
-
-def test_bigminds_own_document_says_what_comes_in_too_and_is_taken_back(client):
-    ada, bob = make_actor(), make_actor()
-    make_fact(ada, "Prefers pytest.")
-    make_fact(bob, "Uses ruff.")
-    client.force_login(ada.user)
-    document = client.get(reverse("memory-export")).content
-    client.force_login(bob.user)
-
-    rehearsed = client.post(reverse("memory-import"), {"document": _file(document)})
-    client.post(reverse("memory-import-confirm"), {"token": _token(rehearsed)})
-    imported = [fact.fact for fact in Fact.objects.of(bob.user)]
-    client.post(reverse("memory-import-undo"))
-
-    assert "fact: Prefers pytest." in rehearsed.text
-    assert "Prefers pytest." in imported
-    assert [fact.fact for fact in Fact.objects.of(bob.user)] == ["Uses ruff."]

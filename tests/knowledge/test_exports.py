@@ -1,13 +1,10 @@
 """Export and import: there and back without loss, and twice is once."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Barrier
 from typing import get_args
 from uuid import UUID, uuid4
 
 import pytest
-from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.people.profiles import update_profile
@@ -29,7 +26,7 @@ from knowledge.transfer.own_imports import import_memory
 from knowledge.transfer.program_formats import ProgramName, export_memory
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
-from tests.lock_waits import wait_until_someone_waits
+from tests.lock_waits import at_once, meanwhile
 
 pytestmark = pytest.mark.django_db
 
@@ -179,17 +176,8 @@ def test_a_document_imported_many_times_at_once_is_imported_once():
     actor, heir = make_actor(), make_actor()
     _remember_a_bit_of_everything(actor)
     document = _exported(actor)
-    start = Barrier(6)
 
-    def take_in(_):
-        try:
-            start.wait(10)
-            return _take_in(heir, **document)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(6) as threads:
-        counts = list(threads.map(take_in, range(6)))
+    counts = at_once(lambda _: _take_in(heir, **document), range(6))
 
     assert sorted(sum(imported.added.values()) > 0 for imported in counts) == [False] * 5 + [True]
     assert len(_document(heir)["hypotheses"]) == 2
@@ -203,18 +191,10 @@ def test_what_an_agent_keeps_while_its_session_is_imported_finds_a_place(program
     document = export_memory(actor, program=program)
     Chunk.objects.all().delete()
 
-    def take_in():
-        try:
-            return import_memory(actor, document=document)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            append_chunk(actor, role="user", content="Meanwhile.", session_id=str(session.pk))
-            importing = threads.submit(take_in)
-            wait_until_someone_waits()
-        imported = importing.result()
+    imported = meanwhile(
+        lambda: append_chunk(actor, role="user", content="Meanwhile.", session_id=str(session.pk)),
+        lambda: import_memory(actor, document=document),
+    )
 
     assert imported.added["chunks"] == 1
     assert set(session.chunks.values_list("seq", "content")) == {(1, "Meanwhile."), (2, "First.")}

@@ -1,9 +1,8 @@
 """Facts: stored once, corrected, set aside, restored, erased."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 from django.db import connection
+from django.urls import reverse
 
 from bigmind.core.errors import Conflict, NotFound
 from knowledge.context.sessions import end_session, start_session
@@ -14,6 +13,8 @@ from knowledge.models import Fact, Passage
 from knowledge.truth import near_duplicates
 from knowledge.truth.near_duplicates import load_models
 from tests.factories import make_actor
+from tests.knowledge.factories import make_fact
+from tests.lock_waits import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -91,8 +92,7 @@ def test_a_correction_replaces_the_fact_and_the_old_one_points_to_it(actor):
     assert [fact.fact for fact in list_facts(actor).items] == ["Deploys on Mondays."]
 
 
-def test_a_correction_belongs_to_the_session_it_was_said_in_and_else_to_that_of_the_old_fact():
-    actor = make_actor()
+def test_a_correction_belongs_to_the_session_it_was_said_in_and_else_to_that_of_the_old_fact(actor):
     sessions = [begin_session(actor), begin_session(actor)]
     old = store_fact(actor, category="decision", fact="Friday.", source_session=sessions[0].handle).fact
 
@@ -151,14 +151,7 @@ def test_someone_elses_fact_answers_like_one_that_does_not_exist(operation):
 def test_many_corrections_to_one_text_at_once_end_in_one_fact(actor):
     facts = [store_fact(actor, category="decision", fact=f"Deploys on day {n}.").fact for n in range(10)]
 
-    def correct(fact):
-        try:
-            return correct_fact(actor, fact_id=fact.pk, fact="Deploys on Mondays.")
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(10) as threads:
-        corrected = set(threads.map(correct, facts))
+    corrected = set(at_once(lambda fact: correct_fact(actor, fact_id=fact.pk, fact="Deploys on Mondays."), facts))
 
     assert len(corrected) == 1
     assert Fact.objects.of(actor.user).current().count() == 1
@@ -190,3 +183,52 @@ def test_of_two_that_were_archived_the_one_with_the_same_words_is_named(actor):
     archived = store_fact(actor, category="preference", fact="Likes tabs in Python.").archived
 
     assert archived == same
+
+
+def test_what_makes_no_sense_is_explained(browser):
+    listed = browser.get(reverse("memory-facts"), {"category": "gossip"})
+    empty = browser.post(reverse("memory-fact-new"), {"fact": " \r\n ", "category": "preference"})
+
+    assert listed.status_code == 200
+    assert "Category: This must be one of" in listed.text
+    assert "Fact: This field is required." in empty.text
+    assert not Fact.objects.exists()
+
+
+def test_a_corrected_fact_is_told_in_its_new_wording(browser, actor):
+    fact = make_fact(actor, "CI uses Jenkins.", category="decision")
+
+    page = browser.post(
+        reverse("memory-fact", args=[fact.pk]),
+        {"fact": "CI uses Actions.\r\nSince May.", "category": "codebase"},
+        follow=True,
+    )
+
+    assert "Corrected." in page.text
+    assert Fact.objects.current().get().fact == "CI uses Actions.\nSince May."
+    assert Fact.objects.current().get().category == "codebase"
+
+
+def test_what_was_typed_stays_when_it_is_refused(browser, actor):
+    fact = make_fact(actor)
+    typed = "x" * 70_000
+
+    page = browser.post(reverse("memory-fact", args=[fact.pk]), {"fact": typed, "category": "identity"})
+
+    assert page.status_code == 200
+    assert (
+        '<a href="#id_fact">Fact: This is 70,000 bytes; the limit is 65,536. Split it or shorten it.</a>' in page.text
+    )
+    assert typed in page.text
+    assert '<option value="identity" selected>' in page.text
+
+
+def test_a_fact_that_was_set_aside_meanwhile_is_not_corrected(browser, actor):
+    fact = make_fact(actor)
+    deprecate_fact(actor, fact_id=fact.pk, reason="Wrong.")
+
+    page = browser.post(reverse("memory-fact", args=[fact.pk]), {"fact": "Other.", "category": "identity"})
+
+    assert Fact.objects.current().count() == 0
+    assert "Wrong." in page.text
+    assert "Restore" in page.text

@@ -4,6 +4,7 @@ import html
 import re
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -186,3 +187,15 @@ def test_what_waits_is_read_as_far_as_it_is_shown_and_counted_beyond(actor):
 
     assert [str(line.thing) for line in alerts.lines] == [f"Key {number} ends." for number in (6, 5, 4, 3, 2)]
     assert alerts.total == 7
+
+
+def test_what_deserves_a_look_is_named_by_its_first_words(client: Client) -> None:
+    ada = make_actor()
+    make_fact(ada, "Perhaps the ledger needs Redis.", confidence=0.1)
+    make_session(ada, one_liner="Look for the lost invoices")
+    client.force_login(ada.user)
+
+    page = client.get(reverse("memory")).content.decode()
+
+    assert ">Perhaps the ledger needs Redis.</a>" in page
+    assert ">Look for the lost invoices</a>" in page

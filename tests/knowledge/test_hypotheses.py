@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.db import IntegrityError
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor, acts
@@ -12,6 +13,7 @@ from knowledge.memory.calibration import track_records
 from knowledge.memory.hypotheses import add_hypothesis, correct_hypothesis, list_hypotheses, resolve_hypothesis
 from knowledge.models import Hypothesis
 from tests.factories import make_actor, make_agent, make_user
+from tests.knowledge.factories import make_hypothesis
 
 pytestmark = pytest.mark.django_db
 
@@ -99,3 +101,35 @@ def test_an_agent_hears_how_often_it_was_right_when_it_was_as_sure():
 def believe(agent: Actor, *, confidence: float) -> Hypothesis:
     with acts(agent):
         return add_hypothesis(agent, hypothesis=f"Belief {Hypothesis.objects.count()}", confidence=confidence)
+
+
+def test_a_belief_is_added_corrected_resolved_once_and_listed_by_its_status(browser, actor):
+    typed = {"hypothesis": "It is the cash.", "confidence": "0.55"}
+    added = browser.post(reverse("memory-hypothesis-new"), typed, follow=True)
+    belief = Hypothesis.objects.get()
+    own, resolve = (reverse(name, args=[belief.pk]) for name in ("memory-hypothesis", "memory-hypothesis-resolve"))
+    browser.post(own, {"hypothesis": "It is the cache.", "confidence": "0.9"})
+    resolved = browser.post(resolve, {"status": "confirmed", "resolution": "Seen in the log."}, follow=True)
+    browser.post(resolve, {"status": "refuted", "resolution": "No."})
+    make_hypothesis(actor, "It is the network.")
+
+    still_open = browser.get(reverse("memory-hypotheses"), {"status": "open"})
+
+    assert "unsure (0.55)" in added.text
+    assert "The hypothesis is confirmed." in resolved.text
+    assert "Seen in the log." in resolved.text
+    belief.refresh_from_db()
+    assert (belief.hypothesis, belief.confidence, belief.status) == ("It is the cache.", 0.9, "confirmed")
+    assert "It is the network." in still_open.text
+    assert "It is the cache." not in still_open.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [("1.5", "must be 1 or less"), ("much", "must be a number"), ("nan", "must be a finite number")],
+)
+def test_a_confidence_that_is_none_is_explained(browser, typed, says):
+    page = browser.post(reverse("memory-hypothesis-new"), {"hypothesis": "It is the cache.", "confidence": typed})
+
+    assert f"Confidence: This {says}." in page.text
+    assert f'value="{typed}"' in page.text

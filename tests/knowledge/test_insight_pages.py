@@ -41,10 +41,16 @@ def test_a_person_sees_their_use_and_how_the_estimate_is_made():
     assert "claude-code 1.0 on laptop" in page.text
 
 
-def test_a_person_without_use_is_shown_the_way():
-    page = browser_of(make_user()).get(reverse("insights"))
+def test_a_person_without_use_is_shown_the_way_and_a_range_that_does_not_exist_refused_in_words():
+    browser = browser_of(make_user())
+
+    page = browser.get(reverse("insights"))
+    refused = browser.get(reverse("insights"), {"days": "365"})
 
     assert "No calls in these days" in page.text
+    assert refused.status_code == 200
+    assert "90" in refused.text
+    assert '<svg class="plot"' not in refused.text
 
 
 def test_nobody_but_admins_learns_who_used_what():
@@ -74,14 +80,6 @@ def test_admins_see_all_agents_with_their_owners():
 
     assert "cursor-vscode" in page.text
     assert "<td>ada</td>" in page.text
-
-
-def test_a_range_that_does_not_exist_is_refused_in_words():
-    page = browser_of(make_user()).get(reverse("insights"), {"days": "365"})
-
-    assert page.status_code == 200
-    assert "90" in page.text
-    assert '<svg class="plot"' not in page.text
 
 
 def test_the_pages_take_few_queries_whatever_there_is(django_assert_max_num_queries):
@@ -119,47 +117,31 @@ def test_a_question_leads_to_a_draft():
     assert f'value="{QUESTION}"' in proposal.text
 
 
-def test_a_person_forgets_a_question_of_theirs():
+def test_a_person_forgets_a_question_of_theirs_and_a_foreign_one_is_answered_like_none():
     agent = _use()
-    question = UnansweredQuestion.objects.get()
+    forget = reverse("insights-question-forget", args=[UnansweredQuestion.objects.get().pk])
 
-    page = browser_of(agent.user).post(reverse("insights-question-forget", args=[question.pk]), follow=True)
+    foreign = browser_of(make_user()).post(forget)
+    still_there = UnansweredQuestion.objects.exists()
+    page = browser_of(agent.user).post(forget, follow=True)
 
+    assert (foreign.status_code, still_there) == (404, True)
     assert "Forgotten" in page.text
     assert not UnansweredQuestion.objects.exists()
 
 
-def test_a_foreign_question_is_answered_like_none():
-    _use()
-    question = UnansweredQuestion.objects.get()
-
-    page = browser_of(make_user()).post(reverse("insights-question-forget", args=[question.pk]))
-
-    assert page.status_code == 404
-    assert UnansweredQuestion.objects.exists()
-
-
-def test_a_curator_settles_what_three_people_asked():
-    for _ in range(3):
-        _use()
+def test_a_curator_settles_what_three_people_asked_and_a_member_does_not():
+    agent, *_ = (_use() for _ in range(3))
     gap = Gap.objects.get()
+    settle = reverse("insights-gap-settle", args=[gap.pk])
 
-    page = browser_of(make_user(role=Role.CURATOR)).post(
-        reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"}, follow=True
-    )
+    refused = browser_of(agent.user).post(settle, {"state": "dismissed"})
+    page = browser_of(make_user(role=Role.CURATOR)).post(settle, {"state": "dismissed"}, follow=True)
 
+    assert refused.status_code == 403
     assert "Dismissed" in page.text
     gap.refresh_from_db()
     assert gap.state == "dismissed"
-
-
-def test_a_member_does_not():
-    agent = _use()
-    gap = Gap.objects.get()
-
-    page = browser_of(agent.user).post(reverse("insights-gap-settle", args=[gap.pk]), {"state": "dismissed"})
-
-    assert page.status_code == 403
 
 
 def test_the_page_of_a_session_shows_its_receipt():

@@ -78,8 +78,7 @@ def test_four_workers_compare_all_of_an_import_as_one_does() -> None:
     assert any(is_contradicted for _, is_contradicted in _marks(actor).values())
 
 
-def test_what_a_worker_leaves_when_it_fails_is_compared_by_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    actor = make_actor()
+def test_what_a_worker_leaves_when_it_fails_is_compared_by_the_next(monkeypatch, actor):
     make_facts(actor, TEXTS, category="codebase")
     worker_dies = RuntimeError("killed")
 

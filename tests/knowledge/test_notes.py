@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from bigmind.core.errors import Conflict, Invalid, NotFound
@@ -11,7 +12,7 @@ from knowledge.memory.notes import delete_note, get_notes, note_domains, rename_
 from knowledge.models import Note, Passage
 from knowledge.recall.recall import search_notes
 from knowledge.tasks import forget_expired_notes
-from tests.factories import make_actor
+from tests.knowledge.factories import make_note
 from tests.lock_waits import meanwhile
 
 pytestmark = pytest.mark.django_db
@@ -37,27 +38,20 @@ def test_setting_a_note_again_replaces_its_content(actor):
     assert note.updated_at > note.created_at
 
 
-def test_a_missing_note_names_the_nearest_that_exist(actor):
+def test_a_missing_note_names_the_nearest_that_exist_and_what_makes_no_sense_its_field(actor):
     set_note(actor, domain="email", key="dymon-packages", content=DYMON)
 
     with pytest.raises(NotFound) as refusal:
         get_notes(actor, domain="email", key="dymon-package")
+    with pytest.raises(Invalid, match="domain"):
+        get_notes(actor, key="dymon-packages")
+    with pytest.raises(Invalid, match="expires_at"):
+        set_note(actor, domain="d", key="k", content="c", expires_at=timezone.now() - timedelta(days=1))
+    delete_note(actor, domain="email", key="dymon-packages")
+    with pytest.raises(NotFound):
+        delete_note(actor, domain="email", key="dymon-packages")
 
     assert "email/dymon-packages" in refusal.value.hint
-
-
-def test_a_key_alone_is_refused_naming_the_domain():
-    with pytest.raises(Invalid, match="domain"):
-        get_notes(make_actor(), key="dymon-packages")
-
-
-def test_a_deleted_note_is_not_found(actor):
-    set_note(actor, domain="email", key="k", content="Text")
-
-    delete_note(actor, domain="email", key="k")
-
-    with pytest.raises(NotFound):
-        delete_note(actor, domain="email", key="k")
     assert not Passage.objects.exists()
 
 
@@ -83,11 +77,6 @@ def test_an_expired_note_is_gone_at_once_and_deleted_by_the_sweep(actor):
     forget_expired_notes()
     assert not Note.objects.exists()
     assert not Passage.objects.exists()
-
-
-def test_an_expiry_in_the_past_is_refused():
-    with pytest.raises(Invalid, match="expires_at"):
-        set_note(make_actor(), domain="d", key="k", content="c", expires_at=timezone.now() - timedelta(days=1))
 
 
 def test_a_search_within_a_domain_returns_the_best_of_that_domain(actor):
@@ -136,3 +125,42 @@ def test_a_note_that_takes_the_place_of_an_expired_one_leaves_nothing_of_it(acto
     rename_note(actor, domain="d", key="new", new_key="old")
 
     assert not Passage.objects.filter(text__contains="PRIVATE").exists()
+
+
+def test_a_note_is_added_with_an_expiry_and_never_over_another(browser):
+    tomorrow = timezone.localtime() + timedelta(days=1)
+    typed = {"domain": "email", "key": "packages", "content": "First.", "expires_at": f"{tomorrow:%Y-%m-%dT%H:%M}"}
+
+    page = browser.post(reverse("memory-note-new"), typed, follow=True)
+    again = browser.post(reverse("memory-note-new"), {**typed, "content": "Second."})
+
+    assert "The note email/packages is kept." in page.text
+    assert "There is a note of this name in the domain already." in again.text
+    note = Note.objects.get()
+    assert (note.content, note.expires_at) == ("First.", tomorrow.replace(second=0, microsecond=0))
+
+
+def test_a_note_is_rewritten_and_renamed_in_one_go_but_not_to_a_taken_address(browser, actor):
+    note = make_note(actor, "First.", domain="email", key="packages")
+    make_note(actor, "Other.", domain="email", key="taken")
+    edit = reverse("memory-note-edit", args=[note.pk])
+
+    kept = browser.post(edit, {"domain": "post", "key": "parcels", "content": "Second."}, follow=True)
+    refused = browser.post(edit, {"domain": "email", "key": "taken", "content": "Third."})
+
+    assert "The note post/parcels is kept." in kept.text
+    assert "There is a note email/taken already." in refused.text
+    note.refresh_from_db()
+    assert (str(note), note.content) == ("post/parcels", "Second.")
+
+
+def test_a_note_set_aside_can_be_read_and_restored_but_not_edited(browser, actor):
+    note = make_note(actor, "First.")
+    set_aside(actor, kind="note", id=str(note.pk))
+
+    page = browser.get(reverse("memory-note", args=[note.pk]))
+    edit = browser.get(reverse("memory-note-edit", args=[note.pk]))
+
+    assert "set aside" in page.text
+    assert reverse("memory-restore", args=["note", note.pk]) in page.text
+    assert edit.status_code == 404

@@ -1,29 +1,36 @@
 """Recall: one question over everything somebody may see, by its words and by its meaning."""
 
 from collections.abc import Collection
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
+from accounts.people.user_deletion import delete_user
 from bigmind.core.errors import Invalid
 from bigmind.core.operations import carry_out
 from bigmind.core.private_row_numbers import number_in
+from bigmind.gate import perform
+from bigmind.operations import CATALOGUE
 from bigmind.text.token_counts import count_tokens
-from knowledge.context.sessions import end_session
+from knowledge.context.sessions import end_session, erase_session, start_session
 from knowledge.conversation.chunks import append_chunk
+from knowledge.exposures.context_receipts import RECALLS_KEPT, recalls_of
+from knowledge.exposures.sent_lines import ERASED, forget_old_texts
 from knowledge.indexing.embedding import embed_pending
 from knowledge.kb.entries import add_entry
-from knowledge.models import Fact, Note, Session
+from knowledge.models import Fact, Note, Receipt, ReceiptText, Session
 from knowledge.recall.recall import search_chunks, search_notes
 from knowledge.recall.semantic_search import semantic_search
 from knowledge.search.excerpts import excerpt_of
 from knowledge.shapes.recall import RecollectionsShape
 from knowledge.templatetags.agent import hit_label
-from tests.factories import make_actor
+from tests.factories import make_actor, make_agent
 from tests.knowledge.factories import (
     make_chunk,
     make_entries,
@@ -111,26 +118,16 @@ def test_without_a_matching_word_the_nearest_is_shown_and_real_names_are_suggest
     assert [(hit.arms, hit.matched) for hit in hits.items] == [(("vector",), [])]
 
 
-def test_with_a_matching_word_nothing_is_suggested(actor):
-    make_session(actor, one_liner="Kubernets, misspelt", topics=["kubernetes"])
+def test_nothing_is_suggested_with_a_matching_word_nor_what_was_asked_nor_what_was_set_aside(actor):
+    session = make_session(actor, one_liner="Kubernets, misspelt", topics=["kubernetes"])
     embed_pending()
 
-    hits = semantic_search(actor, query="kubernets")
-
-    assert (hits.weak, hits.did_you_mean) == (False, [])
-
-
-def test_what_was_asked_is_not_suggested_in_reply(actor):
-    make_session(actor, one_liner="Cluster moved", topics=["kubernetes"])
-
-    assert search_notes(actor, query="kubernetes").did_you_mean == []
-
-
-def test_the_topics_of_a_session_set_aside_are_not_suggested(actor):
-    session = make_session(actor, one_liner="Cluster moved", topics=["kubernetes"])
+    matching, asked = semantic_search(actor, query="kubernets"), search_notes(actor, query="kubernetes")
     session.set_aside_at = timezone.now()
     session.save()
 
+    assert (matching.weak, matching.did_you_mean) == (False, [])
+    assert asked.did_you_mean == []
     assert search_notes(actor, query="kubernets").did_you_mean == []
 
 
@@ -142,6 +139,7 @@ def test_before_the_first_vectors_words_decide_and_the_reason_is_told(actor):
     assert hits.fallback
     assert hits.reason
     assert [hit.arms for hit in hits.items] == [("keyword",)]
+    assert semantic_search(actor, query="deploys", tags=["ci"], kinds=["fact"]).total == 0  # Facts have no tags.
 
 
 def test_tags_narrow_to_entries_with_all_of_them_and_to_what_comes_from_such_sessions(actor):
@@ -163,12 +161,6 @@ def test_a_tag_finds_its_entry_among_many_that_match_better(actor):
     hits = semantic_search(actor, query="deploy", tags=["rare"], kinds=["entry"])
 
     assert [hit.excerpt for hit in hits.items] == ["Somebody may deploy this some day, or not."]
-
-
-def test_kinds_that_have_no_tags_are_not_found_by_tag(actor):
-    make_fact(actor, "Deploys go out on Tuesdays.")
-
-    assert semantic_search(actor, query="deploys", tags=["ci"], kinds=["fact"]).total == 0
 
 
 def test_time_is_that_of_the_thing_and_not_that_of_its_import(actor):
@@ -352,3 +344,136 @@ def test_any_long_text_has_an_excerpt(text):
     excerpt = excerpt_of(text, ["deploy"])
 
     assert 0 < len(excerpt) <= 490
+
+
+QUESTION = "What is the code of the door?"
+
+
+def begin(user=None):
+    """An agent in a conversation of its own, and the session that it started."""
+    agent = replace(make_agent(user or make_actor().user, "claude-code"), conversation="one")
+    return agent, start_session(agent).session
+
+
+def ask(agent, name="memory_recall", **arguments):
+    embed_pending()
+    return perform(CATALOGUE[name], agent, {"query": QUESTION, **arguments}, transport="mcp").markdown()
+
+
+def remember(agent, fact):
+    perform(CATALOGUE["memory_store_fact"], agent, {"category": "codebase", "fact": fact}, transport="mcp")
+
+
+def shown(session):
+    return ["\n".join(line.told.text for line in one.lines) for one in recalls_of(session)]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("memory_recall", {}), ("memory_recall", {"style": "detailed"}), ("memory_semantic_search", {})],
+)
+def test_what_was_recalled_is_kept_word_for_word_with_its_lineage(name, arguments):
+    agent, session = begin()
+    remember(agent, "The code of the door is K4711.\nIt is changed every spring.")
+
+    said = ask(agent, name, **arguments)
+
+    assert "K4711" in said
+    assert shown(session) == [said.strip()]
+    assert any("through claude-code" in line.lineage for line in recalls_of(session)[0].lines)
+
+
+def test_whoever_is_deleted_is_no_longer_named_to_others():
+    author, _ = make_actor(), make_actor(admin=True)
+    name = str(author.user)
+    agent, session = begin()
+    add_entry(author, content="The code of the door is K4711.", entry_type="fact")
+    ask(agent)
+    assert name in shown(session)[0]
+
+    delete_user(author.user)
+
+    assert name not in shown(session)[0]
+
+
+def test_what_was_asked_is_not_kept_and_what_found_nothing_neither():
+    agent, session = begin()
+    ask(agent)
+    make_fact(agent, "The door has a code.")
+    ask(agent)
+
+    assert len(shown(session)) == 1
+    assert not ReceiptText.objects.filter(text__contains=QUESTION).exists()
+
+
+def test_a_user_on_a_page_leaves_nothing(client):
+    agent, session = begin()
+    make_fact(agent, "The door has a code.")
+    embed_pending()
+    client.force_login(agent.user)
+
+    client.get(reverse("home"), {"query": QUESTION})
+
+    assert shown(session) == []
+
+
+def test_only_the_last_ones_are_kept_and_each_line_once():
+    agent, session = begin()
+    make_fact(agent, "The door has a code.")
+    ask(agent)
+    lines = ReceiptText.objects.count()
+    receipt = Receipt.objects.get(session=session)
+    Receipt.objects.filter(session=session).update(recalls=receipt.recalls * RECALLS_KEPT)
+
+    ask(agent)
+
+    assert (len(shown(session)), ReceiptText.objects.count()) == (RECALLS_KEPT, lines)
+
+
+def test_lines_stay_as_long_as_a_recall_refers_to_them_and_no_longer():
+    agent, session = begin()
+    make_fact(agent, "The door has a code.")
+    ask(agent)
+    long_ago = timezone.now() - timedelta(days=91)
+    ReceiptText.objects.update(at=long_ago)
+
+    forget_old_texts()
+    assert ERASED not in shown(session)[0]
+
+    Session.objects.filter(pk=session.pk).update(started_at=long_ago)
+    forget_old_texts()
+    assert shown(session) == []
+    assert not ReceiptText.objects.exists()
+
+
+def test_with_its_session_it_goes():
+    agent, session = begin()
+    make_fact(agent, "The door has a code.")
+    ask(agent)
+
+    erase_session(agent, session_id=str(session.pk))
+
+    assert not Receipt.objects.exists()
+
+
+def test_nothing_is_kept_where_the_setting_says_so(settings):
+    settings.KEEP_TOLD_DAYS = 0
+    agent, session = begin()
+    make_fact(agent, "The door has a code.")
+
+    assert "The door has a code." in ask(agent)
+
+    assert shown(session) == []
+
+
+def test_the_page_of_a_session_shows_what_was_recalled(client):
+    agent, session = begin()
+    remember(agent, "The <b>door</b> has a code.")
+    ask(agent)
+    client.force_login(agent.user)
+
+    page = client.get(reverse("memory-session", args=[session.pk])).content.decode()
+
+    assert "What it recalled" in page
+    assert "The &lt;b&gt;door&lt;/b&gt; has a code." in page
+    assert "From you, through claude-code" in page

@@ -13,19 +13,12 @@ from knowledge.references.imports import import_references
 from knowledge.references.readers.console.typescript import generate_from_typescript
 from knowledge.references.readers.curated import generate
 from knowledge.references.readers.registry import Source
-from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
 from tests.knowledge.generators.specs import document, generated_from
 
 pytestmark = pytest.mark.django_db
 
 CONSOLES = Path(__file__).parent / "consoles"
-
-
-@pytest.fixture
-def curator():
-    """Somebody who may import."""
-    return make_actor(curator=True)
 
 
 def take(curator, generated, *, collection="docs", source="source"):

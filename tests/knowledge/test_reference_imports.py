@@ -1,10 +1,8 @@
 """Importing documentation again and again: what changed is told, what people wrote stays, what is gone is not found."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
 
 from bigmind.core.argument_checks import validate_arguments
 from bigmind.core.errors import Invalid
@@ -12,17 +10,10 @@ from knowledge.models import Passage, Reference, ReferenceCollection, ReferenceD
 from knowledge.references.editing import get_api_endpoint, get_command, update_reference
 from knowledge.references.imports import import_references
 from knowledge.references.search import search_knowledge
-from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
-from tests.lock_waits import wait_until_someone_waits
+from tests.lock_waits import meanwhile
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def curator():
-    """Somebody who may import."""
-    return make_actor(curator=True)
 
 
 def run(curator, *drafts, **told):
@@ -93,18 +84,10 @@ def test_what_a_person_edits_while_an_import_runs_waits_for_a_decision(curator, 
     run(curator, make_draft("helios users list", summary="Lists"))
     mine = Reference.objects.get()
 
-    def import_again():
-        try:
-            return run(curator, *drafts)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            update_reference(curator, reference_id=mine.pk, summary="Lists all users, newest first")
-            importing = threads.submit(import_again)
-            wait_until_someone_waits()
-        report = importing.result(30)
+    report = meanwhile(
+        lambda: update_reference(curator, reference_id=mine.pk, summary="Lists all users, newest first"),
+        lambda: run(curator, *drafts),
+    )
 
     mine.refresh_from_db()
     drift = ReferenceDrift.objects.get()

@@ -7,16 +7,10 @@ from knowledge.models import Feedback, Reference, ReferenceCollection, Reference
 from knowledge.references.editing import get_command, update_reference
 from knowledge.references.imports import import_references
 from knowledge.references.readers.reference_drafts import CommandForm, Example, Option
-from tests.factories import make_actor, make_agent, make_user
+from tests.factories import make_agent, make_user
 from tests.knowledge.factories import make_draft
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def curator():
-    """Somebody who may correct and decide."""
-    return make_actor(curator=True)
 
 
 @pytest.fixture

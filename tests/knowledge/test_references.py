@@ -1,5 +1,7 @@
 """Looking documentation up: the exact thing by any of its names, and never an invention."""
 
+from pathlib import Path
+
 import pytest
 
 from bigmind.core.errors import Forbidden, Invalid, NotFound
@@ -16,6 +18,7 @@ from knowledge.references.editing import (
     update_reference,
 )
 from knowledge.references.imports import import_references
+from knowledge.references.readers.console.typescript import generate_from_typescript
 from knowledge.references.readers.reference_drafts import CommandForm, Option, ReferenceDraft
 from knowledge.references.search import search_knowledge
 from tests.factories import make_actor
@@ -468,3 +471,20 @@ def test_while_texts_wait_for_their_vectors_the_nearest_are_shown_as_weak():
 
     assert [(hit.reference, hit.relevance) for hit in hits.items] == [(reference, "weak")]
     assert hits.notice
+
+
+CONSOLE = Path(__file__).parent / "consoles" / "OperatorConsole.tsx"
+
+
+@pytest.mark.django_db
+def test_a_command_of_a_console_is_found_by_its_other_spelling_and_an_invented_one_is_not(curator):
+    drafts = generate_from_typescript(CONSOLE.read_text(), CONSOLE.name).drafts
+    import_references(curator, collection="quay", drafts=drafts, source=CONSOLE.name)
+
+    booked = get_command(curator, command="quay moorings book")
+    invented = get_command(curator, command="quay list-berths")
+
+    assert booked.reference is not None
+    assert booked.reference.name == "quay berths assign"
+    assert invented.reference is None
+    assert invented.did_you_mean

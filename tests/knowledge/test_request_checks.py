@@ -9,7 +9,6 @@ from knowledge.references.imports import import_references
 from knowledge.references.lookup import nearest_references, select_collections
 from knowledge.references.readers.openapi import generate, open_document, references_of
 from knowledge.references.readers.registry import Source
-from tests.factories import make_actor
 from tests.knowledge.factories import make_draft
 
 pytestmark = pytest.mark.django_db
@@ -36,11 +35,6 @@ SHEDS = {
         },
     },
 }
-
-
-@pytest.fixture
-def curator(db):
-    return make_actor(curator=True)
 
 
 def take(curator, made, collection="sheds", **arguments):

@@ -143,9 +143,7 @@ def test_each_page_is_cut_out_of_one_order(actor: Actor, endpoint: Endpoint) -> 
 
 
 @pytest.mark.parametrize("answer", NONSENSE.values(), ids=NONSENSE)
-def test_nonsense_leaves_the_order_and_is_said(
-    actor: Actor, endpoint: Endpoint, settings: Any, answer: Callable[[Scores], Any]
-) -> None:
+def test_nonsense_leaves_the_order_and_is_said(actor, endpoint, settings, answer):
     endpoint.answer = answer
 
     reply, url = semantic_search(actor, query=QUESTION), settings.RERANK_URL
@@ -157,9 +155,7 @@ def test_nonsense_leaves_the_order_and_is_said(
 
 
 @pytest.mark.parametrize("trouble", ["away", "slow", "503"])
-def test_without_it_the_order_is_the_one_before(
-    actor: Actor, endpoint: Endpoint, settings: Any, monkeypatch: pytest.MonkeyPatch, trouble: str
-) -> None:
+def test_without_it_the_order_is_the_one_before(actor, endpoint, settings, monkeypatch, trouble):
     if trouble == "away":
         settings.RERANK_URL = "http://127.0.0.1:9/rerank"
     monkeypatch.setattr(reranker, "SECONDS", 0.2)
@@ -190,9 +186,7 @@ def test_of_facts_about_the_same_the_newest_stays_first(endpoint: Endpoint) -> N
     assert [hit.excerpt.split()[-1] for hit in hits] == ["Monday.", "Friday.", "Thursday."]
 
 
-def test_a_paid_one_is_left_alone_once_the_budget_of_the_day_is_spent(
-    actor: Actor, endpoint: Endpoint, settings: Any
-) -> None:
+def test_a_paid_one_is_left_alone_once_the_budget_of_the_day_is_spent(actor, endpoint, settings):
     settings.EMBEDDING_DAILY_TOKENS, settings.RERANK_API_KEY = 10, "a key"
 
     first, second = [semantic_search(actor, query=QUESTION) for _ in range(2)]

@@ -91,9 +91,7 @@ def test_a_row_whose_id_was_given_to_another_customer_is_looked_for_by_its_name(
 
 
 @pytest.mark.parametrize("other", [{"Name": "Bosch"}, {"Name": ""}, {"Notes": "Nobody."}])
-def test_a_row_whose_id_is_another_customers_and_whose_name_is_nowhere_is_gone(
-    world: World, curator: Actor, other: dict[str, str]
-) -> None:
+def test_a_row_whose_id_is_another_customers_and_whose_name_is_nowhere_is_gone(world, curator, other):
     world.set_rows({world.ids[0]: other})
 
     told = _report(curator, world)

@@ -69,13 +69,18 @@ def test_the_three_nearest_are_shown_at_once_and_the_others_are_folded(browser, 
     assert (shown.count("boat is in the harbour."), folded.count("boat is in the harbour.")) == (3, 2)
 
 
-def test_while_meaning_cannot_be_asked_the_page_says_so(browser, actor):
+def test_an_answer_leads_to_its_explanation_and_both_say_that_meaning_was_not_asked(browser, actor):
     make_fact(actor, "Deploys go out on Tuesdays.")
 
-    page = browser.get("/", {"query": "deploys"})
+    page = browser.get("/", {"query": "deploys & co", "kinds": "fact"})
+    explained = browser.get(reverse("search-explain"), {"query": "deploys"})
 
+    assert f"{reverse('search-explain')}?query=deploys+%26+co&amp;kinds=fact" in page.text
     assert "By words alone." in page.text
     assert "still being made" in page.text
+    assert "By words alone." in explained.text
+    assert "× similarity" not in explained.text
+    assert browser.get(reverse("search-explain")).url == reverse("home")
 
 
 def test_a_long_answer_comes_in_pages_that_keep_the_question(browser, actor):
@@ -142,23 +147,6 @@ def _facets(page: str) -> dict[str, int]:
     return {name: int(count) for name, count in re.findall(r"<span>([^<]+)</span><small>(\d+)</small></a></li>", page)}
 
 
-def test_an_answer_leads_to_its_explanation(browser, actor):
-    make_fact(actor, "Deploys go out on Tuesdays.")
-
-    page = browser.get("/", {"query": "deploys & co", "kinds": "fact"})
-
-    assert f"{reverse('search-explain')}?query=deploys+%26+co&amp;kinds=fact" in page.text
-
-
-def test_an_explanation_without_vectors_says_that_meaning_was_not_asked(browser, actor):
-    make_fact(actor, "Deploys go out on Tuesdays.")
-
-    page = browser.get(reverse("search-explain"), {"query": "deploys"})
-
-    assert "By words alone." in page.text
-    assert "× similarity" not in page.text
-
-
 def test_an_explanation_never_counts_what_belongs_to_somebody_else(browser):
     make_fact(make_actor(), "Zanzibar is warm.")
     embed_pending()
@@ -189,7 +177,3 @@ def test_what_cannot_be_asked_is_explained_on_both_pages(browser, asked):
 
         assert page.status_code == 200
         assert "Problem: that cannot be asked" in page.text
-
-
-def test_an_explanation_of_nothing_leads_home(browser):
-    assert browser.get(reverse("search-explain")).url == reverse("home")

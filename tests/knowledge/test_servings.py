@@ -22,7 +22,7 @@ from knowledge.memory.facts import erase_fact
 from knowledge.models import CompanyEntry, Feedback, Proof, Receipt, Serving, Session
 from knowledge.recall.semantic_search import semantic_search
 from tests.curation.factories import approved_entry, decide_at_latest
-from tests.factories import make_actor, make_agent, make_key, make_user
+from tests.factories import make_actor, make_agent, make_key
 from tests.knowledge.factories import make_company, make_fact, make_facts, make_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("in_a_team")]
@@ -93,67 +93,39 @@ def test_what_was_used_is_cited_once_four_people_say_so_and_the_rest_is_not():
     assert counts() == {helpful.pk: (4, 4, 0, True), silent.pk: (4, 0, 0, False)}
 
 
-def test_in_personal_mode_a_citation_counts_at_once(settings):
+@pytest.mark.parametrize("is_own", [False, True])
+def test_in_personal_mode_a_citation_counts_at_once_also_of_what_one_proposed(settings, is_own, actor):
     settings.BIGMIND_MODE = "personal"
-    entry = approved_entry()
+    entry = approved_entry(actor if is_own else None)
 
-    _told(make_actor(), used=[f"[{entry.handle.lower()}]"])
+    _told(actor, used=[f"[{entry.handle.lower()}]"])
 
     assert Proof.objects.get(entry=entry).cited == 1
 
 
-def test_what_misled_goes_back_to_the_curators_with_one_voice():
-    entry, actor = approved_entry(), make_actor()
-
-    _told(actor, misleading=[entry.handle])
-    _told(actor, misleading=[entry.handle])
-
-    voice = Feedback.objects.get(kind="company", source_id=str(entry.pk))
-    assert (voice.user, voice.verdict) == (actor.user, "wrong")
-    assert Proof.objects.get(entry=entry).misled == 2
-
-
-def test_a_reason_that_was_given_before_is_kept():
-    entry, actor = approved_entry(), make_actor()
+def test_what_misled_goes_back_to_the_curators_with_one_voice_that_keeps_its_reason(actor):
+    entry, other = approved_entry(), approved_entry()
     give_feedback(actor, kind="company", id=entry.handle, verdict="outdated", note="Since May it is daily.")
 
-    _told(actor, misleading=[entry.handle])
+    _told(actor, misleading=[entry.handle, other.handle])
+    _told(actor, used=[other.handle], misleading=[entry.handle, other.handle])
 
-    assert Feedback.objects.get(kind="company").note == "Since May it is daily."
-
-
-def test_what_both_helped_and_misled_counts_as_misleading():
-    entry = approved_entry()
-
-    _told(make_actor(), used=[entry.handle], misleading=[entry.handle])
-
-    proof = Proof.objects.get(entry=entry)
-    assert (proof.cited, proof.misled) == (0, 1)
+    assert Feedback.objects.get(kind="company", source_id=str(entry.pk)).note == "Since May it is daily."
+    voice = Feedback.objects.get(kind="company", source_id=str(other.pk))
+    assert (voice.user, voice.verdict) == (actor.user, "wrong")
+    proofs = {proof.entry: (proof.cited, proof.misled) for proof in Proof.objects.all()}
+    # What both helped and misled counts as misleading.
+    assert proofs == {entry: (0, 2), other: (0, 2)}
 
 
-def test_facts_and_entries_are_cited_by_kind_and_id(actor):
-    fact = make_fact(actor)
-
-    session = _told(actor, used=[f"fact:{fact.pk}"])
-
-    assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
-
-
-@pytest.mark.parametrize("written", ["F{}", "(F{})", "f{}"])
-def test_facts_are_cited_by_the_handle_that_the_context_tells(written, actor):
+@pytest.mark.parametrize("written", ["F{}", "(F{})", "f{}", "fact:{}", "FACT:{}"])
+def test_a_fact_is_cited_by_its_kind_and_id_or_the_handle_that_the_context_tells(written, actor):
     fact = make_fact(actor)
 
     session = _told(actor, used=[written.format(fact.pk)])
 
-    assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
-
-
-def test_a_handle_may_be_written_in_capitals(actor):
-    fact = make_fact(actor)
-
-    session = _told(actor, used=[f"FACT:{fact.pk}"])
-
     assert session.ended_at is not None
+    assert list(session.servings.values_list("kind", "source_id", "cited")) == [("fact", str(fact.pk), True)]
 
 
 @pytest.mark.parametrize("handle", ["C", "the first one", "fact", "app:12", "person:12", "X12"])
@@ -185,27 +157,16 @@ def test_what_was_deprecated_meanwhile_can_still_be_cited_by_who_was_told_it():
     assert session.servings.get().cited
 
 
-def test_a_search_of_an_agent_serves_its_open_session():
+def test_a_search_of_an_agent_serves_its_open_session_and_that_of_a_person_nothing(agent, actor):
     entry = approved_entry(title="Retry policy", content="Clients retry three times.")
-    agent = make_agent(make_user(), "claude-code")
-    session = start_session(agent).session
+    session, _ = start_session(agent).session, start_session(actor)
     Serving.objects.all().delete()
 
-    search_global(agent, query="retry policy")
+    for who in (agent, actor):
+        search_global(who, query="retry policy")
     semantic_search(agent, query="retry policy")
 
-    assert list(session.servings.values_list("kind", "source_id")) == [("company", str(entry.pk))]
-
-
-def test_a_person_who_searches_is_served_nothing():
-    approved_entry(title="Retry policy", content="Clients retry three times.")
-    actor = make_actor()
-    start_session(actor)
-    Serving.objects.all().delete()
-
-    search_global(actor, query="retry policy")
-
-    assert Serving.objects.count() == 0
+    assert list(Serving.objects.values_list("session", "kind", "source_id")) == [(session.pk, "company", str(entry.pk))]
 
 
 def test_what_is_told_often_and_never_cited_comes_behind_all_others():
@@ -245,29 +206,26 @@ def test_whether_an_entry_falls_behind_does_not_tell_whether_one_to_three_people
     assert _ranked()[0] == other.pk
 
 
-def test_sessions_that_do_not_say_what_they_used_prove_nothing():
+@pytest.mark.parametrize(
+    ("people", "says"),
+    [
+        ([2] * PEOPLE_ASKED, False),
+        ([SESSIONS_ASKED], True),
+        ([SESSIONS_ASKED - 2, *[1] * (PEOPLE_ASKED - 1)], True),
+    ],
+    ids=[
+        "sessions that do not say what they used",
+        "one person alone",
+        "one person with many sessions and others with one each",
+    ],
+)
+def test_nothing_is_pushed_out_by(people, says):
     entry, other = approved_entry(importance=10), approved_entry(importance=1)
 
-    _told_at_once(_many(), used=None)
+    actors = [actor for actor, sessions in [(make_actor(), number) for number in people] for _ in range(sessions)]
+    _told_at_once(actors, used=(lambda _: [other]) if says else None)
 
     assert _ranked() == [entry.pk, other.pk]
-
-
-def test_one_person_alone_pushes_nothing_out():
-    entry, other = approved_entry(importance=10), approved_entry(importance=1)
-
-    _told_at_once(_many(people=1), used=lambda _: [other])
-
-    assert _ranked()[0] == entry.pk
-
-
-def test_one_person_with_many_sessions_and_two_others_push_nothing_out():
-    entry, other = approved_entry(importance=10), approved_entry(importance=1)
-    stuffing, *others = (make_actor() for _ in range(PEOPLE_ASKED))
-
-    _told_at_once([*[stuffing] * (SESSIONS_ASKED - 2), *others], used=lambda _: [other])
-
-    assert _ranked()[0] == entry.pk
 
 
 @pytest.mark.parametrize("keys", [1, 3])
@@ -286,17 +244,6 @@ def test_citing_what_one_proposed_or_owns_counts_nothing_however_many_keys_do_it
     tally_servings()
     assert _ranked()[-1] == ignored.pk
     assert Proof.objects.get(entry=ignored).cited == 0
-
-
-def test_in_personal_mode_the_one_who_proposed_it_is_the_one_who_uses_it(settings):
-    settings.BIGMIND_MODE = "personal"
-    actor = make_actor()
-    entry = approved_entry(actor)
-
-    _told(actor, used=[entry.handle])
-
-    tally_servings()
-    assert Proof.objects.get(entry=entry).cited == 1
 
 
 def test_what_an_erased_session_said_no_longer_counts():
@@ -365,21 +312,15 @@ def test_the_start_takes_as_many_queries_however_much_it_tells(django_assert_max
         start_session(actor, project="atlas", topics=["retries"])
 
 
-def test_what_one_or_two_colleagues_said_of_a_thing_is_in_no_count():
+def test_what_one_or_two_colleagues_said_of_a_thing_is_in_no_count_nor_that_there_are_any():
     entry, reader = approved_entry(), make_actor()
+    counts = []
     for number in range(5):
         _told(make_actor(), **{"used" if number < 3 else "misleading": [entry.handle]})
+        counts.append(counts_of(reader, "company", entry.pk))
 
-    assert counts_of(reader, "company", entry.pk) == UseCounts(served=5, cited=3, misled=0)
-
-
-@pytest.mark.parametrize("colleagues", [1, 2])
-def test_of_one_or_two_colleagues_it_does_not_even_show_that_there_are_any(colleagues):
-    entry, reader = approved_entry(), make_actor()
-    for _ in range(colleagues):
-        _told(make_actor(), used=[entry.handle])
-
-    assert counts_of(reader, "company", entry.pk) is None
+    assert counts[:2] == [None, None]
+    assert counts[-1] == UseCounts(served=5, cited=3, misled=0)
 
 
 def test_of_a_fact_its_owner_reads_the_counts_of_their_own_sessions():

@@ -1,11 +1,10 @@
 """Sessions: started, flagged, ended, found again by the next one."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from django.db import connection, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from bigmind.core.errors import NotFound
@@ -21,12 +20,12 @@ from knowledge.context.sessions import (
 from knowledge.context.start_context import get_context
 from knowledge.conversation.chunks import append_chunk, flag_important
 from knowledge.memory.facts import store_fact
-from knowledge.models import AUTO_CLOSED, Passage, Session
+from knowledge.models import AUTO_CLOSED, Chunk, Passage, Session
 from knowledge.recall.recall import search_chunks
 from knowledge.tasks import close_stale_sessions
 from tests.factories import make_actor, make_agent
-from tests.knowledge.factories import make_session
-from tests.lock_waits import wait_until_someone_waits
+from tests.knowledge.factories import make_chunk, make_session
+from tests.lock_waits import at_once, meanwhile
 
 pytestmark = pytest.mark.django_db
 
@@ -65,26 +64,17 @@ def test_the_sweep_closes_stale_sessions_of_everyone():
     assert list(Session.objects.open()) == [fresh]
 
 
-def test_a_session_in_another_editor_is_shown_in_progress_and_left_open():
-    user = make_actor().user
-    in_cursor, in_claude = make_agent(user, "cursor"), make_agent(user, "claude-code")
-    parallel = start_session(in_cursor).session
-
-    context = start_session(in_claude).context.markdown
-
-    parallel.refresh_from_db()
-    assert parallel.is_open
-    assert f"🟡 **[in progress]** `{parallel.handle}`" in context
-
-
-def test_each_agent_means_its_own_open_session():
+def test_each_agent_means_its_own_session_and_reads_of_one_in_another_editor_that_it_is_in_progress():
     user = make_actor().user
     in_cursor, in_claude = make_agent(user, "cursor"), make_agent(user, "claude-code")
     ours = start_session(in_cursor).session
-    start_session(in_claude)
 
+    context = start_session(in_claude).context.markdown
     chunk = flag_important(in_cursor, content="We chose Redis.")
 
+    ours.refresh_from_db()
+    assert ours.is_open
+    assert f"🟡 **[in progress]** `{ours.handle}`" in context
     assert chunk.session == ours
 
 
@@ -113,18 +103,14 @@ def test_a_headline_that_is_too_long_is_cut_at_a_word_and_kept_whole_in_the_outc
     assert ended.outcome == f"{headline}\n\nNo downtime."
 
 
-def test_sessions_are_numbered_for_each_person_in_the_order_of_their_start():
+def test_sessions_are_numbered_for_each_person_and_no_number_is_given_again():
     actor, other = make_actor(), make_actor()
 
     handles = [start_session(one).session.handle for one in (actor, other, actor, other)]
+    erase_session(actor, session_id="S2")
 
     assert handles == ["S1", "S1", "S2", "S2"]
-
-
-def test_the_number_of_an_erased_session_is_not_given_again(actor):
-    erase_session(actor, session_id=start_session(actor).session.handle)
-
-    assert start_session(actor).session.handle == "S2"
+    assert start_session(actor).session.handle == "S3"
 
 
 def test_a_session_is_meant_by_handle_number_id_and_the_beginning_of_its_id(actor):
@@ -155,14 +141,17 @@ def test_a_named_session_that_has_ended_takes_one_more_exchange_and_says_so(acto
     assert notices == [f"Session {session.handle} had ended; this was added to it."]
 
 
-def test_a_second_end_updates_the_record_and_keeps_what_it_leaves_out(actor):
+def test_a_second_end_and_a_correction_keep_what_they_leave_out(actor):
     session = start_session(actor).session
     end_session(actor, one_liner="Done", outcome="It works.", key_facts=["One"])
 
     ended = end_session(actor, one_liner="Done at last", summary="How.", session_id=session.handle)
+    corrected = correct_session(actor, session_id=session.handle, one_liner="Right")
 
     assert (ended.pk, ended.one_liner, ended.outcome) == (session.pk, "Done at last", "It works.")
     assert (ended.narrative.summary, ended.narrative.key_facts) == ("How.", ["One"])
+    assert (corrected.one_liner, corrected.outcome) == ("Right", "It works.")
+    assert corrected.narrative.summary == "How."
 
 
 @pytest.mark.parametrize("named", ["whole", "short"])
@@ -250,16 +239,6 @@ def test_sessions_are_listed_by_topic_project_words_and_date(actor):
     assert [s.one_liner for s in list_sessions(actor, limit=1, offset=1).items] == ["Deploys by router"]
 
 
-def test_what_is_left_out_of_a_correction_stays(actor):
-    session = start_session(actor).session
-    end_session(actor, one_liner="Wrong", outcome="Kept", summary="Told", key_facts=["One"])
-
-    corrected = correct_session(actor, session_id=session.handle, one_liner="Right")
-
-    assert (corrected.one_liner, corrected.outcome) == ("Right", "Kept")
-    assert corrected.narrative.summary == "Told"
-
-
 def test_an_erased_session_is_gone_from_lists_search_and_context(actor):
     session = start_session(actor).session
     flag_important(actor, content="Unrepeatable marker.")
@@ -278,18 +257,10 @@ def test_an_erased_session_is_gone_from_lists_search_and_context(actor):
 def test_what_is_kept_in_a_session_while_it_is_erased_goes_with_it(actor):
     session = start_session(actor).session
 
-    def erase():
-        try:
-            erase_session(actor, session_id=session.handle)
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(1) as threads:
-        with transaction.atomic():
-            flag_important(actor, content="Unrepeatable marker.")
-            erasing = threads.submit(erase)
-            wait_until_someone_waits()
-        erasing.result(30)
+    meanwhile(
+        lambda: flag_important(actor, content="Unrepeatable marker."),
+        lambda: erase_session(actor, session_id=session.handle),
+    )
 
     assert not Passage.objects.filter(text__contains="Unrepeatable").exists()
 
@@ -298,16 +269,9 @@ def test_what_is_kept_in_a_session_while_it_is_erased_goes_with_it(actor):
 def test_the_first_writes_of_a_conversation_open_one_session_however_many_come_at_once():
     actor = replace(make_actor(), conversation="run-1")
 
-    def flag(number):
-        try:
-            return flag_important(actor, content=f"We chose Redis {number}.").session_id
-        finally:
-            connection.close()
+    chunks = at_once(lambda number: flag_important(actor, content=f"We chose Redis {number}."), range(8))
 
-    with ThreadPoolExecutor(4) as threads:
-        sessions = set(threads.map(flag, range(8)))
-
-    assert len(sessions) == Session.objects.count() == 1
+    assert len({chunk.session_id for chunk in chunks}) == Session.objects.count() == 1
 
 
 def test_closing_a_session_keeps_the_headline_that_somebody_wrote(actor):
@@ -333,13 +297,75 @@ def test_the_largest_summary_that_is_allowed_is_stored_and_found(actor):
 
 
 def test_the_latest_session_is_the_newest_of_the_person(actor):
-    make_session(actor, one_liner="Older")
-    newest = make_session(actor, one_liner="Newest")
     make_session(make_actor())
+    with pytest.raises(NotFound, match="You have no session yet"):
+        get_session_detail(actor, session_id="latest")
+    make_session(actor, one_liner="Older")
+
+    newest = make_session(actor, one_liner="Newest")
 
     assert get_session_detail(actor, session_id="latest") == newest
 
 
-def test_without_a_session_there_is_no_latest():
-    with pytest.raises(NotFound, match="You have no session yet"):
-        get_session_detail(make_actor(), session_id="latest")
+def test_a_session_in_progress_is_corrected_and_ended_by_hand_with_a_headline(browser, actor):
+    session = make_session(actor, is_open=True)
+    end = reverse("memory-session-end", args=[session.pk])
+
+    browser.post(reverse("memory-session-correct", args=[session.pk]), {"topics": "ci", "importance": "5"})
+    refused = browser.post(end, {"outcome": "Typed already."})
+    session.refresh_from_db()
+    before = session.is_open, session.topics, session.one_liner
+    for headline in ("Before", "After"):
+        browser.post(end, {"one_liner": headline})
+
+    assert "Headline: This field is required." in refused.text
+    assert "Typed already." in refused.text
+    assert before == (True, ["ci"], "")
+    session.refresh_from_db()
+    assert (session.is_open, session.one_liner) == (False, "After")
+
+
+def test_headline_and_summary_are_corrected(browser, actor):
+    session = make_session(
+        actor, one_liner="Before", summary="Old.", key_facts=["Kept"], importance=7, topics=["a", "b"]
+    )
+    address = reverse("memory-session-correct", args=[session.pk])
+    asked = browser.get(address)
+
+    page = browser.post(
+        address,
+        {"one_liner": "After", "summary": "New.", "key_facts": "Kept\n- as typed", "importance": "7", "topics": "a, b"},
+        follow=True,
+    )
+
+    assert 'value="a, b"' in asked.text
+    assert "The session is corrected." in page.text
+    session.refresh_from_db()
+    assert (session.one_liner, session.importance, session.topics) == ("After", 7, ["a", "b"])
+    assert (session.summary.summary, session.summary.key_facts) == ("New.", ["Kept", "- as typed"])
+
+
+def test_a_chunk_is_corrected(browser, actor):
+    chunk = make_chunk(actor, content="Wrong.", flag_reason="Why")
+
+    page = browser.post(
+        reverse("memory-chunk", args=[chunk.pk]), {"content": "  Right.\r\n", "flag_reason": ""}, follow=True
+    )
+
+    assert page.redirect_chain[-1][0] == reverse("memory-session", args=[chunk.session_id])
+    chunk.refresh_from_db()
+    assert (chunk.content, chunk.flag_reason) == ("  Right.\n", "")
+
+
+def test_a_session_of_many_chunks_is_paged(browser, actor):
+    session = make_session(actor, is_open=True)
+    Chunk.objects.bulk_create(
+        Chunk(session=session, user=actor.user, seq=number, content=f"Exchange number {number}.")
+        for number in range(21)
+    )
+
+    first = browser.get(reverse("memory-session", args=[session.pk]))
+    second = browser.get(reverse("memory-session", args=[session.pk]), {"offset": "20"})
+
+    assert "1 to 20 of 21 chunks" in first.text
+    assert "Exchange number 20." in second.text

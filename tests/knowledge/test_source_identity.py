@@ -289,9 +289,7 @@ def of_an_earlier_version() -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("name", ["LESSONS-LEARNED.md", "alpha/LESSONS-LEARNED.md"])
-def test_what_an_earlier_version_stored_is_found_again_and_never_doubled(
-    tmp_path: Path, of_an_earlier_version, name: str
-) -> None:
+def test_what_an_earlier_version_stored_is_found_again_and_never_doubled(tmp_path, of_an_earlier_version, name):
     alpha = make_repository(tmp_path / "alpha", lessons(*MANY), "https://github.com/acme/alpha")
     bring_in(alpha)
     of_an_earlier_version(name)
@@ -307,9 +305,7 @@ def test_what_an_earlier_version_stored_is_found_again_and_never_doubled(
     }
 
 
-def test_what_an_earlier_version_mixed_under_one_name_comes_apart_without_a_loss(
-    tmp_path: Path, of_an_earlier_version
-) -> None:
+def test_what_an_earlier_version_mixed_under_one_name_comes_apart_without_a_loss(tmp_path, of_an_earlier_version):
     alpha = make_repository(tmp_path / "alpha", lessons(*MANY))
     beta = make_repository(tmp_path / "beta", BETA)
     for file in (alpha, beta):

@@ -1,10 +1,9 @@
 """Tidying: what is suggested, what answers do, and that each can be taken back."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -18,6 +17,7 @@ from knowledge.models import AUTO_CLOSED, Fact, Hypothesis, Passage, Session, Ti
 from knowledge.tidying.answers import Answered, tidy
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact, make_session
+from tests.lock_waits import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -219,13 +219,51 @@ def test_of_two_agents_that_answer_the_same_suggestion_at_once_the_second_is_tol
     duplicates(actor)
     (suggestion,) = tidy(actor).suggestions
 
-    def merge(_: int) -> str:
-        done = answer(actor, suggestion.key, "merge", text="Deploys happen on Tuesdays.")
-        connection.close()
-        return done.error
+    answers = at_once(lambda _: answer(actor, suggestion.key, "merge", text="Deploys happen on Tuesdays."), range(4))
 
-    with ThreadPoolExecutor(4) as agents:
-        errors = list(agents.map(merge, range(4)))
-
-    assert sorted("no suggestion" in error for error in errors) == [False, True, True, True]
+    assert sorted("no suggestion" in one.error for one in answers) == [False, True, True, True]
     assert texts_of(actor) == ["Deploys happen on Tuesdays."]
+
+
+PAGE = "memory-tidy"
+
+
+def test_near_duplicates_are_merged_on_the_page_and_brought_back(browser, actor):
+    first = make_fact(actor, "Deploys happen on Tuesdays at nine.", category="codebase")
+    second = make_fact(actor, "Deploys happen on Tuesdays at nine!", category="codebase")
+    page = browser.get(reverse(PAGE)).text
+    assert first.fact in page
+    assert second.fact in page
+    (suggestion,) = tidy(actor).suggestions
+
+    sent = {"id": suggestion.key, "action": "merge", "holds": str(first.number), "text": ""}
+    shown = browser.post(reverse(PAGE), sent, follow=True).text
+
+    assert "Merged" in shown
+    assert list(Fact.objects.current()) == [first]
+    shown = browser.post(reverse(PAGE), {"undo": suggestion.key}, follow=True).text
+    assert "Taken back." in shown
+    assert Fact.objects.current().count() == 2
+
+
+def test_nothing_is_chosen_in_advance_and_a_merge_without_a_choice_asks_for_it(browser, actor):
+    make_fact(actor, "Deploys happen on Tuesdays at nine.", category="codebase")
+    make_fact(actor, "Deploys happen on Tuesdays at nine!", category="codebase")
+    (suggestion,) = tidy(actor).suggestions
+
+    page = browser.get(reverse(PAGE)).text
+    refused = browser.post(reverse(PAGE), {"id": suggestion.key, "action": "merge"}).text
+
+    assert 'name="holds"' in page
+    assert "checked" not in page
+    assert "Choose which one stays." in refused
+    assert Fact.objects.current().count() == 2
+
+
+def test_a_refused_answer_says_why(browser):
+    refused = browser.post(reverse(PAGE), {"id": "0" * 12, "action": "keep"})
+    nonsense = browser.post(reverse(PAGE), {"id": "x", "action": "eat"})
+
+    assert "no suggestion" in refused.text
+    assert nonsense.status_code == 200
+    assert "Not saved" in nonsense.text

@@ -73,8 +73,7 @@ def test_what_was_archived_is_not_on_it(actor):
 
 
 @pytest.mark.parametrize("asked", ["kind=secret", "week=soon", "week=9999-12-31", "offset=x", "project=" + "x" * 500])
-def test_what_cannot_be_asked_is_said_on_the_page(asked: str):
-    actor = make_actor()
+def test_what_cannot_be_asked_is_said_on_the_page(asked, actor):
     make_fact(actor)
     client = browser_of(actor.user)
 

@@ -43,8 +43,7 @@ def test_a_fact_that_contradicts_an_older_one_names_it_with_the_call_that_settle
     assert len(new.next_steps) == 1
 
 
-def test_each_of_several_that_it_contradicts_is_replaced_by_a_call_of_its_own():
-    actor = make_actor()
+def test_each_of_several_that_it_contradicts_is_replaced_by_a_call_of_its_own(actor):
     old = [store(actor, text).fact for text in (TUESDAY, "The shop deploys on Monday.")]
 
     new = store(actor, THURSDAY)
@@ -54,8 +53,7 @@ def test_each_of_several_that_it_contradicts_is_replaced_by_a_call_of_its_own():
     assert [f"supersedes=[{one.number}])" in calls[f"F{one.number}"] for one in old] == [True, True]
 
 
-def test_what_has_moved_to_another_day_contradicts_the_day_and_not_the_tool():
-    actor = make_actor()
+def test_what_has_moved_to_another_day_contradicts_the_day_and_not_the_tool(actor):
     store(actor, "We deploy billing with Nomad, not Kubernetes, since the March outage.")
     store(actor, "Payroll exports run on Jenkins, not on Airflow.")
 
@@ -218,8 +216,7 @@ def test_nobody_elses_fact_is_named():
         ("Every report is public.", "Every report is public except payroll."),
     ],
 )
-def test_a_contradiction_in_other_words_is_named_with_the_next_reply(older, newer):
-    agent = make_agent(make_user(), "claude-code")
+def test_a_contradiction_in_other_words_is_named_with_the_next_reply(older, newer, agent):
     start_session(agent)
     old = store(agent, older).fact
     embed_pending()
@@ -234,8 +231,7 @@ def test_a_contradiction_in_other_words_is_named_with_the_next_reply(older, newe
     assert hear_notices(agent) == []
 
 
-def test_the_reply_to_the_end_of_a_session_names_what_was_found_meanwhile():
-    agent = make_agent(make_user(), "claude-code")
+def test_the_reply_to_the_end_of_a_session_names_what_was_found_meanwhile(agent):
     start_session(agent)
     store(agent, "Only Maya approves travel costs.")
     embed_pending()
@@ -247,8 +243,7 @@ def test_the_reply_to_the_end_of_a_session_names_what_was_found_meanwhile():
     assert "May contradict" in hear_notices(agent)[0]
 
 
-def test_what_was_erased_meanwhile_is_not_named():
-    agent = make_agent(make_user(), "claude-code")
+def test_what_was_erased_meanwhile_is_not_named(agent):
     start_session(agent)
     old = store(agent, "Only Maya approves travel costs.").fact
     embed_pending()
@@ -260,8 +255,7 @@ def test_what_was_erased_meanwhile_is_not_named():
     assert hear_notices(agent) == []
 
 
-def test_what_the_reply_named_is_not_named_again():
-    agent = make_agent(make_user(), "claude-code")
+def test_what_the_reply_named_is_not_named_again(agent):
     start_session(agent)
     store(agent, TUESDAY)
     embed_pending()

@@ -136,8 +136,7 @@ def test_what_an_older_version_let_wait_has_its_turn_too(embedded: list[str]) ->
     assert (len(embedded), progress().waiting) == (3, 0)
 
 
-def test_the_newest_writing_comes_first_and_what_is_made_again_last(embedded: list[str]) -> None:
-    actor = make_actor()
+def test_the_newest_writing_comes_first_and_what_is_made_again_last(embedded, actor):
     store_fact(actor, category="decision", fact="An old fact.")
     embed_pending()
     PassageVector.objects.update(trouble=AGAIN, not_before=timezone.now())

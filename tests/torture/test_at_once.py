@@ -39,9 +39,7 @@ def _learnt(n: int) -> dict[str, Any]:
     return {"app": "Torture", "app_id": "app_torture", "tables": tables, "entities": rows}
 
 
-def test_a_note_set_by_all_at_once_is_one_note_with_the_words_of_one_of_them(
-    bigmind: Instance, client: httpx.Client
-) -> None:
+def test_a_note_set_by_all_at_once_is_one_note_with_the_words_of_one_of_them(bigmind, client):
     answers = all_at_once(lambda n: client.put("notes/", json=_note("set", f"Words of {n}.")))
 
     assert _statuses(answers) == {200: CONTENDERS}

@@ -1,11 +1,7 @@
 """The official conformance suite of MCP, every scenario that a revision requires, against `bigmind up`."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
-from tests.embedded.instance import Instance
 from tests.torture import conformance
 from tests.torture.proxies import adding_a_header
 
@@ -18,9 +14,7 @@ def _suite() -> None:
 
 
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_every_scenario_that_applies_passes(
-    bigmind: Instance, revision: str, tmp_path: Path, report: Callable[[str], None]
-) -> None:
+def test_every_scenario_that_applies_passes(bigmind, revision, tmp_path, report):
     exceptions = conformance.not_ours()
 
     with adding_a_header(bigmind.url, "Authorization", f"Bearer {bigmind.key}") as url:

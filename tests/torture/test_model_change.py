@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -91,9 +91,7 @@ def endpoints() -> Iterator[tuple[Endpoint, Endpoint]]:
         yield first, second
 
 
-def test_agents_go_on_while_the_model_changes(
-    endpoints: tuple[Endpoint, Endpoint], report: Callable[[str], None], tmp_path: Path
-) -> None:
+def test_agents_go_on_while_the_model_changes(endpoints, report, tmp_path):
     old, new = (_model(*one) for one in zip(endpoints, (OLD, NEW), ("old", "new"), strict=True))
     with _company(tmp_path, old) as company, company.client() as client:
         before = Day(client, "Before").rounds(STORED_BEFORE)

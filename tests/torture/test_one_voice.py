@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from html import unescape
 from pathlib import Path
@@ -76,9 +76,7 @@ class Listener:
         eventually(lambda: self.trouble_with(part) == "", within=WELL_WITHIN)
 
 
-def test_a_full_disk_is_told_at_every_place_and_loses_nothing_that_was_acknowledged(
-    small_disk: Path, tmp_path: Path, report: Callable[[str], None]
-) -> None:
+def test_a_full_disk_is_told_at_every_place_and_loses_nothing_that_was_acknowledged(small_disk, tmp_path, report):
     variables = {"BIGMIND_EMBEDDING_PROVIDER": "hashing", "BIGMIND_RATE_LIMIT": "0"}
     bigmind = Instance.prepare(small_disk / "home", **variables).start()
     try:

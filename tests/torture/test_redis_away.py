@@ -2,8 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from redis import Redis
@@ -11,15 +9,12 @@ from redis import Redis
 from tests.embedded.instance import Instance, command, eventually
 from tests.growing.work_in_hand import part, seconds_until_all_take
 from tests.redis_server import RedisServer
-from tests.torture.conftest import Start
 from tests.torture.scale import READY_WITHIN
 
 pytestmark = [pytest.mark.torture, pytest.mark.alone]
 
 
-def test_a_worker_that_takes_nothing_is_told_within_a_minute_and_replaced(
-    running: Start, report: Callable[[str], None], tmp_path: Path
-) -> None:
+def test_a_worker_that_takes_nothing_is_told_within_a_minute_and_replaced(running, report, tmp_path):
     with RedisServer(tmp_path) as redis, running(**_variables(redis)) as bigmind, Redis.from_url(redis.url) as asked:
         seconds_until_all_take(bigmind, within=READY_WITHIN)
         assert part(bigmind, "worker") == {"ok": True}

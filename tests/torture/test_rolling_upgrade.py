@@ -6,7 +6,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -57,9 +57,7 @@ def filled() -> Iterator[Cluster]:
             cluster.stop(patience=3)
 
 
-def test_nobody_notices_that_the_old_one_is_replaced(
-    old_code: Path, filled: Cluster, tmp_path: Path, report: Callable[[str], None]
-) -> None:
+def test_nobody_notices_that_the_old_one_is_replaced(old_code, filled, tmp_path, report):
     before = Before.read()
     old, new = _instance(tmp_path / "old", filled, before), _instance(tmp_path / "new", filled, before)
     old.program, old.folder = [sys.executable, str(old_code / "manage.py")], old_code
@@ -91,9 +89,7 @@ def test_nobody_notices_that_the_old_one_is_replaced(
     assert locks.longest <= LONGEST_WAIT
 
 
-def test_an_upgrade_killed_at_any_moment_goes_on_where_it_was(
-    filled: Cluster, tmp_path: Path, report: Callable[[str], None]
-) -> None:
+def test_an_upgrade_killed_at_any_moment_goes_on_where_it_was(filled, tmp_path, report):
     instance, left = _instance(tmp_path / "new", filled, Before.read()), Counter[int]()
     with _copied(filled, "whole") as url:
         began = time.monotonic()

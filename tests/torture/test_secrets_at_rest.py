@@ -1,6 +1,6 @@
 """T11: after a busy day no secret stands anywhere: tables, files, broker, replies, metrics, traces, process list."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from redis import Redis
 from bigmind.environment import Environment
 from tests.redis_server import RedisServer
 from tests.torture.busy_day import NOT_USED, BusyDay, command_lines, init_variables, outside
-from tests.torture.conftest import Start
 from tests.torture.writes import query
 
 pytestmark = pytest.mark.torture
@@ -31,9 +30,7 @@ KEPT_ON_PURPOSE = {
 
 
 @pytest.mark.parametrize("broker", ["files", "redis"])
-def test_after_a_busy_day_no_secret_stands_anywhere(
-    running: Start, tmp_path: Path, broker: str, report: Callable[[str], None]
-) -> None:
+def test_after_a_busy_day_no_secret_stands_anywhere(running, tmp_path, broker, report):
     redis = RedisServer(tmp_path) if broker == "redis" else nullcontext()
     with redis as queue, outside() as servers, command_lines() as lines:
         variables = {**init_variables(), **servers.variables()}

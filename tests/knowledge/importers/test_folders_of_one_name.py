@@ -65,8 +65,7 @@ def store_as_before(source: str = "obsidian:notes") -> None:
         row.save()
 
 
-def test_the_second_vault_of_a_name_changes_nothing_of_the_first(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_the_second_vault_of_a_name_changes_nothing_of_the_first(tmp_path, actor):
     work, home = make_vault(tmp_path / "work", OF_WORK), make_vault(tmp_path / "home", OF_HOME)
     bring_in(actor, work)
     first = texts()
@@ -80,8 +79,7 @@ def test_the_second_vault_of_a_name_changes_nothing_of_the_first(tmp_path: Path)
     assert not any((*again.added.values(), *again.changed.values(), *again.removed))
 
 
-def test_what_came_in_under_the_bare_name_is_found_again_and_not_doubled(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_what_came_in_under_the_bare_name_is_found_again_and_not_doubled(tmp_path, actor):
     work = make_vault(tmp_path / "work", OF_WORK)
     bring_in(actor, work)
     store_as_before()
@@ -96,8 +94,7 @@ def test_what_came_in_under_the_bare_name_is_found_again_and_not_doubled(tmp_pat
     assert len(texts()) == len(before)
 
 
-def test_what_another_folder_brought_under_the_bare_name_stays(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_what_another_folder_brought_under_the_bare_name_stays(tmp_path, actor):
     bring_in(actor, make_vault(tmp_path / "work", OF_WORK))
     store_as_before()
     before = texts()
@@ -107,8 +104,7 @@ def test_what_another_folder_brought_under_the_bare_name_stays(tmp_path: Path) -
     assert set(before) < set(texts())
 
 
-def test_an_archive_of_that_name_asks_before_it_changes_any_page(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_an_archive_of_that_name_asks_before_it_changes_any_page(tmp_path, actor):
     bring_in_packed(actor, make_vault(tmp_path / "work", OF_WORK))
     before, home = texts(), make_vault(tmp_path / "home", OF_HOME)
 
@@ -141,8 +137,7 @@ def test_an_archive_of_a_folder_that_is_here_is_that_folder(tmp_path: Path) -> N
     assert texts() == before
 
 
-def test_a_vault_that_was_moved_is_the_same_one(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_a_vault_that_was_moved_is_the_same_one(tmp_path, actor):
     files = OF_WORK | {f"Day {number}.md": f"# Day {number}\n\nIt rained {number} times." for number in range(4)}
     bring_in(actor, make_vault(tmp_path / "work", files))
     shutil.move(tmp_path / "work", tmp_path / "elsewhere")
@@ -153,8 +148,7 @@ def test_a_vault_that_was_moved_is_the_same_one(tmp_path: Path) -> None:
     assert Note.objects.count() == 6
 
 
-def test_a_copy_that_became_another_vault_asks(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_a_copy_that_became_another_vault_asks(tmp_path, actor):
     files = {f"Day {number}.md": f"# Day {number}\n\nIt rained {number} times." for number in range(8)}
     bring_in(actor, make_vault(tmp_path / "template", files))
     copy = make_vault(tmp_path / "copy", files | {"Day 1.md": OF_HOME["Deploying.md"]})
@@ -187,8 +181,7 @@ def test_a_clone_elsewhere_is_the_same_vault(tmp_path: Path) -> None:
     assert (done.added["notes"], done.changed["notes"]) == (0, 1)
 
 
-def test_taking_back_one_vault_leaves_the_other(tmp_path: Path) -> None:
-    actor = make_actor()
+def test_taking_back_one_vault_leaves_the_other(tmp_path, actor):
     work = bring_in(actor, make_vault(tmp_path / "work", OF_WORK))
     home = bring_in(actor, make_vault(tmp_path / "home", OF_HOME))
 

@@ -442,8 +442,7 @@ def test_links_in_the_folder_are_never_followed(tmp_path: Path):
 
 
 @pytest.mark.django_db
-def test_the_command_never_writes_over_what_was_edited_there(tmp_path: Path):
-    actor = make_actor()
+def test_the_command_never_writes_over_what_was_edited_there(tmp_path, actor):
     make_fact(actor, "Prefers pytest.")
     for _ in range(2):
         call_command("memory_export_to", "claude-memory", str(tmp_path), user=actor.user.username)
