@@ -17,24 +17,16 @@ def fused(keyword, vector, **told):
     return {passage: found.score for passage, found in fuse(keyword, vector, **told).items()}
 
 
-def test_what_both_arms_find_comes_before_what_one_finds():
-    scores = fused({1: 0.9, 2: 0.9}, {1: 0.8, 2: 0.1, 3: 0.8, 4: 0.1})
-
-    assert order(scores)[0] == 1
-
-
-def test_poor_matches_of_words_do_not_outweigh_the_nearest_meaning():
-    common_word = {1: 0.10, 2: 0.05}
-
-    scores = fused(common_word, {3: 0.62, 1: 0.20, 2: 0.15})
-
-    assert order(scores)[0] == 3
-
-
-def test_a_passage_with_every_word_outweighs_a_meaning_that_is_a_little_nearer():
-    scores = fused({1: 1.0}, {2: 0.50, 1: 0.45, 3: 0.10})
-
-    assert order(scores)[0] == 1
+@pytest.mark.parametrize(
+    ("keyword", "vector", "first"),
+    [
+        pytest.param({1: 0.9, 2: 0.9}, {1: 0.8, 2: 0.1, 3: 0.8, 4: 0.1}, 1, id="what both find"),
+        pytest.param({1: 0.10, 2: 0.05}, {3: 0.62, 1: 0.20, 2: 0.15}, 3, id="the nearest meaning before a common word"),
+        pytest.param({1: 1.0}, {2: 0.50, 1: 0.45, 3: 0.10}, 1, id="every word before a meaning a little nearer"),
+    ],
+)
+def test_first_comes(keyword, vector, first):
+    assert order(fused(keyword, vector))[0] == first
 
 
 def test_a_score_means_the_same_whatever_else_was_found():
@@ -68,19 +60,12 @@ def test_no_missing_vector_makes_words_count_more():
     assert scores[1] < 1.0
 
 
-def test_while_no_vector_is_there_the_order_is_that_of_the_words():
-    found = fuse({1: 0.4, 2: 0.2}, {})
+def test_with_one_arm_the_order_is_that_of_it_and_nothing_found_is_nothing_fused():
+    words, meaning = fuse({1: 0.4, 2: 0.2}, {}), fuse({}, {1: 0.1, 2: 0.7})
 
-    assert (found[1].score, found[1].retrievers) == (0.4, ("keyword",))
-
-
-def test_where_no_word_stands_the_order_is_that_of_the_meaning():
-    found = fuse({}, {1: 0.1, 2: 0.7})
-
-    assert (order({passage: one.score for passage, one in found.items()})[0], found[2].retrievers) == (2, ("vector",))
-
-
-def test_nothing_found_is_nothing_fused():
+    assert (words[1].score, words[1].retrievers) == (0.4, ("keyword",))
+    assert order({passage: one.score for passage, one in meaning.items()})[0] == 2
+    assert meaning[2].retrievers == ("vector",)
     assert fuse({}, {}) == {}
 
 
@@ -126,12 +111,14 @@ def test_what_stands_beside_the_best_exchange_is_lifted():
     assert lifted[2] > lifted[1]
 
 
-def test_another_session_is_not_lifted():
-    scores = {1: 0.9, 2: 0.2}
+def test_another_session_is_not_lifted_and_nothing_ever_lowered():
+    talk = {1: ("talk", 1), 2: ("talk", 2), 3: ("another talk", 1)}
+    scores = {1: 0.1, 2: 0.8, 3: 0.5, 4: 0.3}
 
-    lifted = support_neighbours(scores, {1: ("talk", 1), 2: ("another talk", 2)})
+    lifted = support_neighbours(scores, talk)
 
-    assert lifted == scores
+    assert all(lifted[passage] >= score for passage, score in scores.items())
+    assert support_neighbours({1: 0.9, 2: 0.2}, {1: ("talk", 1), 2: ("another talk", 2)}) == {1: 0.9, 2: 0.2}
 
 
 def test_a_fact_keeps_its_place_among_exchanges_with_the_usual_neighbours():
@@ -142,15 +129,6 @@ def test_a_fact_keeps_its_place_among_exchanges_with_the_usual_neighbours():
 
     assert lifted[999] == 0.45
     assert order(lifted)[0] == 999
-
-
-def test_nothing_is_ever_lowered():
-    talk = {1: ("talk", 1), 2: ("talk", 2), 3: ("another talk", 1)}
-    scores = {1: 0.1, 2: 0.8, 3: 0.5, 4: 0.3}
-
-    lifted = support_neighbours(scores, talk)
-
-    assert all(lifted[passage] >= score for passage, score in scores.items())
 
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -91,20 +91,47 @@ def test_a_summary_is_what_the_program_says_of_itself():
     assert recorded("argparse").summary == "Keep secrets where they belong."
 
 
-def test_git_lists_commands_below_headings_of_its_own():
-    text = (
-        "usage: git [-v] <command> [<args>]\n\nThese are common Git commands used in various situations:\n\n"
-        "start a working area (see also: git help tutorial)\n   clone     Clone one\n   init      Create one\n\n"
-        "work on the current change\n   add       Add file contents to the index\n"
-    )
-
-    assert [each.name for each in read_help(text).subcommands] == ["clone", "init", "add"]
-
-
-def test_npm_lists_commands_between_commas():
-    text = "npm <command>\n\nUsage:\n\nnpm install   all\n\nAll commands:\n\n    access, adduser,\n    audit, ci\n"
-
-    assert [each.name for each in read_help(text).subcommands] == ["access", "adduser", "audit", "ci"]
+@pytest.mark.parametrize(
+    ("text", "commands"),
+    [
+        pytest.param(
+            "usage: git [-v] <command> [<args>]\n\nThese are common Git commands used in various situations:\n\n"
+            "start a working area (see also: git help tutorial)\n   clone     Clone one\n   init      Create one\n\n"
+            "work on the current change\n   add       Add file contents to the index\n",
+            ["clone", "init", "add"],
+            id="below headings of their own",
+        ),
+        pytest.param(
+            "npm <command>\n\nUsage:\n\nnpm install   all\n\nAll commands:\n\n    access, adduser,\n    audit, ci\n",
+            ["access", "adduser", "audit", "ci"],
+            id="between commas",
+        ),
+        pytest.param(
+            "help:\n\nStandard commands\nasn1parse         ca                ciphers\nx509\n\n"
+            "Cipher commands (see `enc')\naes  des  rc4\n",
+            ["asn1parse", "ca", "ciphers", "x509", "aes", "des", "rc4"],
+            id="in columns below a heading without a colon",
+        ),
+        pytest.param(
+            "Usage: spin [command] [flags]\n\n  Commands:\n    - add\n    - lock-entry / lockEntry\n    - why\n",
+            ["add", "lock-entry", "why"],
+            id="as bare bullets",
+        ),
+        pytest.param(
+            "Usage:\n  depot [command]\n\nAvailable Commands:\n"
+            "  adapt         Adapts a file\n  hash-password Hashes a password\n  run           Runs it\n",
+            ["adapt", "hash-password", "run"],
+            id="the longest with one space behind it",
+        ),
+        pytest.param(
+            "  Keeps goods\n\n  Usage\n    $ depot [command]\n  Commands\n    init\n    add [--since <day>]\n",
+            ["init", "add"],
+            id="below headings without a colon",
+        ),
+    ],
+)
+def test_commands_are_read_however_they_are_listed(text, commands):
+    assert [each.name for each in read_help(text).subcommands] == commands
 
 
 def test_colours_and_overstrikes_are_not_read():
@@ -124,15 +151,22 @@ def test_a_usage_line_tells_words_arguments_and_options():
     ]
 
 
-def test_arguments_in_brackets_are_optional():
-    line = read_usage("helios api <METHOD> <PATH> [JSON_BODY] [FILES]...")
+def test_what_one_line_requires_and_another_does_not_is_not_required():
+    lines = read_help("Usage:\n  tool add <name>\n  tool add -r <file>\n\nOptions:\n  -r <file>  Read names\n")
+    bean = read_help(
+        "Usage: brew add [OPTIONS] <BEAN|--from <FILE>|--group <GROUP>>\n\nArguments:\n  [BEAN]...  What to add\n"
+    )
 
-    assert [(each.name, each.required) for each in line.arguments] == [
-        ("<METHOD>", True),
-        ("<PATH>", True),
-        ("JSON_BODY", False),
-        ("FILES...", False),
-    ]
+    assert [(argument.name, argument.required) for argument in lines.arguments] == [("<name>", False)]
+    assert not any(each.required for each in lines.options)
+    assert [(one.name, one.required) for one in bean.arguments] == [("<BEAN>...", False)]
+
+
+def test_of_letters_that_are_typed_together_and_of_an_object_not_all_is_listed():
+    letters = "Usage: ark <command>\n\n commands:\n  d  - delete\n  q  - append\n  r  - replace\n  t  - list\n"
+
+    assert not read_help(letters).lists_all
+    assert read_help("Usage: net [ OPTIONS ] OBJECT { COMMAND | help }\n").arguments[0].name == "OBJECT"
 
 
 @pytest.mark.parametrize(
@@ -147,6 +181,7 @@ def test_arguments_in_brackets_are_optional():
         ("tool send (-m | --message) <text>", {"--message": True}, {}),
         ("tool [OPTION...] [FILE]...", {}, {"FILE...": False}),
         ("tool install [options] <spec> [index-options] ...", {}, {"<spec>...": True}),
+        ("api <A> [B_C] [D]...", {}, {"<A>": True, "B_C": False, "D...": False}),
         ("tool go [--[no-]progress] <place>", {"--progress": False}, {"<place>": True}),
     ],
 )
@@ -155,13 +190,6 @@ def test_alternatives_of_a_usage_line_are_not_required(line, options, arguments)
 
     assert {option.name: option.required for option in read.options} == options
     assert {argument.name: argument.required for argument in read.arguments} == arguments
-
-
-def test_what_one_usage_line_requires_and_another_does_not_is_not_required():
-    said = read_help("Usage:\n  tool add <name>\n  tool add -r <file>\n\nOptions:\n  -r <file>  Read names\n")
-
-    assert [(argument.name, argument.required) for argument in said.arguments] == [("<name>", False)]
-    assert not any(each.required for each in said.options)
 
 
 def test_prose_below_a_usage_line_is_no_argument():
@@ -185,17 +213,6 @@ def test_a_help_says_of_itself_that_it_lists_only_some():
     assert [each.lists_all for each in (whole, hint, options)] == [False, False, False]
     assert (hint.fuller, options.fuller) == (("help", "-a"), ("--help", "all"))
     assert read_help("Usage: tool\n\nCommands:\n  a  One\n").lists_all
-
-
-def test_names_in_columns_below_a_heading_without_a_colon_are_commands():
-    text = (
-        "help:\n\nStandard commands\nasn1parse         ca                ciphers\nx509\n\n"
-        "Cipher commands (see `enc')\naes  des  rc4\n"
-    )
-
-    names = [each.name for each in read_help(text).subcommands]
-
-    assert names == ["asn1parse", "ca", "ciphers", "x509", "aes", "des", "rc4"]
 
 
 LINES = st.text(alphabet=st.sampled_from("ab -=[]<>{}|,.:\n\t\"'Usage()Comands\x1b#é"), max_size=400)
@@ -279,6 +296,7 @@ def test_an_underlined_line_is_a_heading():
     said = read_help("Usage\n=====\n  spider shell [url|file]\n\nOptions\n=======\n  --loud  Say more.\n")
 
     assert said.usages == ("spider shell [url|file]",)
+    assert read_help("  Keeps goods\n\n  Usage\n    $ depot [command]\n").usages == ("depot [command]",)
     assert option(said, "--loud").description == "Say more."
 
 
@@ -288,14 +306,6 @@ def test_a_long_usage_line_is_read_to_its_end():
 
     assert [one.name for one in said.arguments] == ["files ..."]
     assert not any(one.required for one in (*said.options, *said.arguments))
-
-
-def test_an_option_that_may_stand_for_an_argument_makes_it_optional():
-    said = read_help(
-        "Usage: brew add [OPTIONS] <BEAN|--from <FILE>|--group <GROUP>>\n\nArguments:\n  [BEAN]...  What to add\n"
-    )
-
-    assert [(one.name, one.required) for one in said.arguments] == [("<BEAN>...", False)]
 
 
 @pytest.mark.parametrize(
@@ -312,26 +322,6 @@ def test_an_option_that_may_stand_for_an_argument_makes_it_optional():
 )
 def test_the_words_of_a_formatter_say_that_it_lists_every_option(wording):
     assert read_help(f"Usage: tool [options] FILE\n\nOptions:\n{wording}\n").lists_options
-
-
-def test_a_list_of_bare_bullets_is_a_list_of_commands():
-    said = read_help(
-        "Usage: spin [command] [flags]\n\n  Commands:\n    - add\n    - lock-entry / lockEntry\n    - why\n"
-    )
-
-    assert [one.name for one in said.subcommands] == ["add", "lock-entry", "why"]
-
-
-def test_commands_of_one_letter_are_typed_together():
-    said = read_help("Usage: ark <command>\n\n commands:\n  d  - delete\n  q  - append\n  r  - replace\n  t  - list\n")
-
-    assert not said.lists_all
-
-
-def test_a_program_that_wants_an_object_has_commands_that_nothing_lists():
-    said = read_help("Usage: net [ OPTIONS ] OBJECT { COMMAND | help }\n")
-
-    assert said.arguments[0].name == "OBJECT"
 
 
 @pytest.mark.parametrize("usage", ["style [options] input ...", "style [OPTION]... FILES"])
@@ -356,20 +346,3 @@ def test_the_help_of_gcc_is_not_whole_and_the_one_of_a_kubectl_command_is():
     ).lists_options
     use = 'Use "depot options" for a list of global command-line options (applies to all commands).'
     assert read_help(f"Usage:\n  depot get [options]\n\nOptions:\n    --watch=false: Watch.\n\n{use}\n").lists_options
-
-
-def test_the_longest_command_of_cobra_has_one_space_behind_it():
-    listed = "  adapt         Adapts a file\n  hash-password Hashes a password\n  run           Runs it\n"
-
-    names = [each.name for each in read_help(f"Usage:\n  depot [command]\n\nAvailable Commands:\n{listed}").subcommands]
-
-    assert names == ["adapt", "hash-password", "run"]
-
-
-def test_headings_without_a_colon_are_read():
-    text = "  Keeps goods\n\n  Usage\n    $ depot [command]\n  Commands\n    init\n    add [--empty] [--since <day>]\n"
-
-    help_text = read_help(text)
-
-    assert help_text.usages == ("depot [command]",)
-    assert [each.name for each in help_text.subcommands] == ["init", "add"]

@@ -29,13 +29,9 @@ def test_each_story_has_one_summary_and_its_lessons_hang_below_it(entries):
     summaries = [entry for entry in entries if entry.entry_type == "summary"]
     facts = [entry for entry in entries if entry.entry_type == "fact"]
 
-    assert len(summaries) == 32
-    assert len(facts) == 222
+    assert (len(summaries), len(facts)) == (32, 222)
     assert {entry.parent for entry in facts} <= {entry.key for entry in summaries}
     assert all(entry.source_file == "plans/stories/LESSONS-LEARNED.md" for entry in entries)
-
-
-def test_keys_are_unique(entries):
     assert len({entry.key for entry in entries}) == len(entries)
 
 
@@ -80,62 +76,42 @@ def test_a_lesson_is_tagged_with_its_section_and_with_what_it_mentions(entries, 
     assert one(entries, words).tags == tags
 
 
-def test_sections_that_are_only_bold_lines_count(entries):
-    kinds = {entry.key.split("/")[1] for entry in lessons_of(entries, "STORY-011")}
+def test_sections_and_stories_are_one_however_they_are_written_and_wherever_they_go_on(entries):
+    continued = lessons_of(entries, "STORY-016")
 
-    assert kinds == {"reuse", "blocker", "recommendation"}
-
-
-def test_a_section_that_stands_twice_is_one(entries):
-    advice = [entry for entry in lessons_of(entries, "STORY-012") if "recommendation" in entry.tags]
-
-    assert len(advice) == 3
-
-
-def test_a_story_that_is_continued_later_is_one_story(entries):
-    lessons = lessons_of(entries, "STORY-016")
-
-    assert any("pg_try_advisory_lock" in entry.content for entry in lessons)
-    assert {entry.parent for entry in lessons} == {"STORY-016"}
+    assert {entry.key.split("/")[1] for entry in lessons_of(entries, "STORY-011")} == {
+        "reuse",
+        "blocker",
+        "recommendation",
+    }
+    assert len([entry for entry in lessons_of(entries, "STORY-012") if "recommendation" in entry.tags]) == 3
+    assert any("pg_try_advisory_lock" in entry.content for entry in continued)
+    assert {entry.parent for entry in continued} == {"STORY-016"}
 
 
-def test_code_belongs_to_the_lesson_it_illustrates(entries):
-    lesson = one(entries, "SignatureDoesNotMatch")
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        pytest.param("SignatureDoesNotMatch", "```ts\nconst key = segments", id="the code that illustrates it"),
+        pytest.param("Local and deployed routers", "- The smoke test only called the list.", id="nested bullets"),
+        pytest.param("300 mails", "Notifications: One mail per comment", id="the bold label above it"),
+        pytest.param(
+            "Waiting for preview deployments",
+            "What: Waiting for preview deployments; Cost: 1 h; Cause: 7 minutes each, 9 times",
+            id="the columns of its row",
+        ),
+    ],
+)
+def test_a_lesson_has(entries, words, part):
+    assert part in one(entries, words).content
 
-    assert "```ts\nconst key = segments" in lesson.content
 
-
-def test_wrapped_lines_are_joined(entries):
+def test_wrapped_lines_are_joined_and_what_says_nothing_is_no_lesson(entries):
     assert one(entries, "parses the body with Zod").content.count("\n") == 0
-
-
-def test_nested_bullets_stay_with_the_lesson_that_needs_them(entries):
-    assert "- The smoke test only called the list." in one(entries, "Local and deployed routers").content
-
-
-def test_a_bold_label_gives_its_name_to_the_lessons_below_it(entries):
-    assert one(entries, "300 mails").content.startswith("Notifications: One mail per comment")
-
-
-def test_rows_of_a_table_are_lessons(entries):
-    lesson = one(entries, "Waiting for preview deployments")
-
-    assert lesson.content == "What: Waiting for preview deployments; Cost: 1 h; Cause: 7 minutes each, 9 times"
-
-
-def test_none_is_no_lesson(entries):
-    assert not [
-        entry for entry in entries if entry.content.strip(" .").casefold() in {"none", "n/a", "nothing to report"}
-    ]
-
-
-def test_comments_for_other_programs_are_no_knowledge(entries):
+    said = {entry.content.strip(" .").casefold() for entry in entries}
+    assert said.isdisjoint({"none", "n/a", "nothing to report"})
     assert not [entry for entry in entries if "Append only" in entry.content]
-
-
-def test_a_story_without_words_of_its_own_is_told_by_its_lessons(entries):
     (summary,) = [entry for entry in entries if entry.key == "STORY-008"]
-
     assert "Every foreign key needs an index on the referencing side." in summary.content
 
 
