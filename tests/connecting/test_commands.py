@@ -37,25 +37,21 @@ def test_one_command_connects_with_a_key_of_its_own(home: Path, ada: User) -> No
     assert text not in printed + remarked
 
 
-def test_a_second_time_makes_no_second_key(home: Path, ada: User) -> None:
+def test_a_second_time_makes_no_second_key_unless_the_first_has_ended(home, ada):
     run("connect", "cursor")
     first = (home / ".cursor/mcp.json").read_text()
 
     printed, remarked = run("connect", "cursor")
+    second, keys = (home / ".cursor/mcp.json").read_text(), ApiKey.objects.count()
+    revoke_key(ApiKey.objects.get())
+    run("connect", "cursor")
+    text = key_in(home / ".cursor/mcp.json")
+    run("disconnect", "cursor", "--keep-key")
 
-    assert ApiKey.objects.count() == 1
-    assert (home / ".cursor/mcp.json").read_text() == first
+    assert (second, keys) == (first, 1)
     assert "mcp.json: as it was" in printed
     assert "the one that was there" in remarked
-
-
-def test_a_key_that_has_ended_is_replaced(home: Path, ada: User) -> None:
-    run("connect", "cursor")
-    revoke_key(ApiKey.objects.get())
-
-    run("connect", "cursor")
-
-    assert authenticate_key(key_in(home / ".cursor/mcp.json")).user == ada
+    assert authenticate_key(text).user == ada
 
 
 def test_disconnecting_restores_the_file_and_ends_the_key(home: Path, ada: User) -> None:
@@ -70,14 +66,6 @@ def test_disconnecting_restores_the_file_and_ends_the_key(home: Path, ada: User)
     assert "opens nothing any more" in remarked
     with pytest.raises(BadKey):
         authenticate_key(text)
-
-
-def test_a_key_can_outlive_the_connection(home: Path, ada: User) -> None:
-    run("connect", "cursor")
-
-    run("disconnect", "cursor", "--keep-key")
-
-    assert ApiKey.objects.get().state == "active"
 
 
 def test_a_given_key_is_used_and_not_ended(home: Path, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
