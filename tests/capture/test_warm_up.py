@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 
-from knowledge.embeddings import retry
+from knowledge.embeddings import calls
 from knowledge.embeddings.hashing import Hashing
 from knowledge.embeddings.providers import EmbedderDown
 from tests.capture.hooking import HookedClient
@@ -27,7 +27,7 @@ class Watched(Hashing):
 
 def test_a_start_has_a_server_load_the_model_and_no_failure_of_it_is_told(monkeypatch):
     embedder = Watched()
-    monkeypatch.setattr(retry, "provider", lambda: embedder)
+    monkeypatch.setattr(calls, "provider", lambda: embedder)
 
     told = HookedClient(make_user()).start()
 
@@ -37,7 +37,7 @@ def test_a_start_has_a_server_load_the_model_and_no_failure_of_it_is_told(monkey
 
 @pytest.mark.parametrize("embedder", [Watched(is_paid=True), Watched(is_local=True)])
 def test_one_that_costs_money_is_left_alone_and_so_is_one_that_is_loaded(monkeypatch, embedder):
-    monkeypatch.setattr(retry, "provider", lambda: embedder)
+    monkeypatch.setattr(calls, "provider", lambda: embedder)
 
     HookedClient(make_user()).start()
 

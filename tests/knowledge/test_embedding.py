@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from knowledge.context.sessions import start_session
 from knowledge.conversation.chunks import append_chunk
-from knowledge.embeddings import circuit
-from knowledge.embeddings import retry as patience
+from knowledge.embeddings import calls
 from knowledge.embeddings.providers import Embedded
 from knowledge.indexing import embedding
 from knowledge.indexing.embedding import (
@@ -337,11 +336,11 @@ TROUBLES = {
 @pytest.fixture
 def endpoint(settings, monkeypatch) -> Iterator[Endpoint]:
     """The endpoint that everything here embeds at, with nobody waiting long for it."""
-    monkeypatch.setattr(circuit, "SHORTEST", OPEN_SECONDS)
+    monkeypatch.setattr(calls, "SHORTEST", OPEN_SECONDS)
     monkeypatch.setattr(embedding, "WAIT_WHEN_DOWN", timedelta(0))
-    monkeypatch.setattr(patience, "PAUSES", (0.0, 0.0, 0.0))
-    monkeypatch.setattr(patience, "BATCH_SECONDS", 0.2)
-    monkeypatch.setattr(patience, "QUERY_SECONDS", 0.2)
+    monkeypatch.setattr(calls, "PAUSES", (0.0, 0.0, 0.0))
+    monkeypatch.setattr(calls, "BATCH_SECONDS", 0.2)
+    monkeypatch.setattr(calls, "QUERY_SECONDS", 0.2)
     cache.clear()
     with Endpoint() as endpoint:
         settings.EMBEDDING_PROVIDER, settings.EMBEDDING_URL = "openai", endpoint.url
