@@ -23,7 +23,7 @@ from knowledge.models import Entry, Kind, Note, Session
 from knowledge.models.injection_signs import signs_of
 from knowledge.recall.visibility import Things, read_things
 from knowledge.search.abstention import Judgement, best_score, count_strong, is_answered, judge, name_relevances
-from knowledge.search.excerpts import below_title, excerpt_of
+from knowledge.search.excerpts import EXCERPT_CHARS, below_title, excerpt_of
 from knowledge.search.filters import Filters
 from knowledge.search.findings import Finding, Findings
 from knowledge.search.hybrid import search
@@ -291,14 +291,14 @@ def _hit(
 ) -> Hit:
     source = KINDS[finding.kind]
     moment, title = getattr(thing, source.moment) or finding.created_at, source.title(thing)
-    text = below_title(finding.text, title) if "\n" in finding.text else finding.text
+    text = read(below_title(finding.text, title) if "\n" in finding.text else finding.text)
     shown: dict[str, Any] = {"owner": owner, **source.told(thing)}
     return Hit(
         kind=finding.kind,
         id=finding.source_id,
         tier=source.tier,
         title=read(title),
-        excerpt=excerpt_of(read(text), finding.matched),
+        excerpt=text if len(text) <= EXCERPT_CHARS else excerpt_of(text, finding.matched),
         score=finding.score,
         matched=finding.matched,
         arms=finding.retrievers,
