@@ -153,11 +153,11 @@ def request_id() -> str:
 
 @register.filter
 def marked(text: str, other: str) -> SafeString:
-    """Render a text, with the words marked that another one has not. Of texts that share little, none are marked."""
-    runs = [run for run in words_changed(other, text) if run.kind != "gone"]
-    if sum(len(run.text) for run in runs if run.kind == "new") > len(text) / 2:
+    """Render a text, with the words marked that another one has not. Of texts that share little, neither has any."""
+    runs = words_changed(other, text)
+    if sum(len(run.text) for run in runs if run.kind in {"new", "gone"}) > (len(text) + len(other)) * 2 / 3:
         return format_html("{}", text)
-    return format_html_join("", "{}{}", [_mark(run) for run in runs])
+    return format_html_join("", "{}{}", [_mark(run) for run in runs if run.kind != "gone"])
 
 
 def _mark(run: WordRun) -> tuple[SafeString | str, str]:

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from bigmind.web.components import marked
 from curation.decisions.deciding import decide_many
 from curation.decisions.overlaps import compare_proposals, find_overlaps, open_pairs
 from curation.models import Review
@@ -155,3 +156,11 @@ def test_a_proposal_that_is_chosen_replaces_the_approved_entry_it_contradicts(cl
 
     assert statuses(old, new) == [Status.SUPERSEDED, Status.APPROVED]
     assert CompanyEntry.objects.get(pk=old.pk).superseded_by == new
+
+
+def test_of_two_texts_either_both_have_their_own_words_marked_or_neither() -> None:
+    one, other = "The pool water is tested three times a day.", "Pool water is tested once a day, in the morning."
+    far = "Lost keys are kept at the desk."
+
+    assert ["<mark>" in marked(*texts) for texts in ((one, other), (other, one))] == [True, True]
+    assert ["<mark>" in marked(*texts) for texts in ((one, far), (far, one))] == [False, False]
