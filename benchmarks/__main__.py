@@ -11,7 +11,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).parent.parent / "docs"
 SPEED, SEARCH, RETRIEVAL, OPERATIONS, GROWTH = "figures", "search", "retrieval", "operations", "growth"
-COST, DECISIONS, TRIGGERS, DESK = "cost", "decisions", "triggers", "desk"
+COST, ACTS, MANY, DECISIONS, TRIGGERS, DESK = "cost", "acts", "many", "decisions", "triggers", "desk"
 CONTEXT, TRUTH, UNKNOWN, THEN, LOOKUP, ANCHORS = "context", "truth", "unknown", "then", "documentation", "anchors"
 PEERS, COMPANY, SERVERS, SMALL, RERANKER, HOOKS = "peers", "company", "servers", "small", "reranker", "hooks"
 CHAINS, SIZES = "chains", "sizes"
@@ -40,9 +40,9 @@ def main() -> None:
     if arguments.golden:
         print("\n".join(_golden()))
         return
-    # One takes hours at its full size, one measures nothing, two need the network, one a browser, two programs
-    # of others, one asks everything seven times, and one rewrites tables three times.
-    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS, SIZES}
+    # One takes hours at its full size and one half an hour, one measures nothing, two need the network, one a browser,
+    # two programs of others, one asks everything seven times, and one rewrites tables three times.
+    usual = _MEASURES.keys() - {GROWTH, COMPANY, LOOKUP, ANCHORS, DESK, PEERS, DECISIONS, SERVERS, SIZES, MANY}
     chosen = {arguments.only} if arguments.only else usual
     measures = {name: measure for name, measure in _MEASURES.items() if name in chosen}
     for name, measure in {RETRIEVAL: _retrieval, UNKNOWN: _unknown, SIZES: _sizes}.items():
@@ -114,6 +114,18 @@ def _cost() -> str:
     from benchmarks import cost, first_calls
 
     return _table([*cost.measure(), *first_calls.measure()], f"python -m benchmarks --only {COST}")
+
+
+def _acts() -> str:
+    from benchmarks import acts
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {ACTS}`:", "", *acts.measure(), ""])
+
+
+def _many() -> str:
+    from benchmarks import acts
+
+    return "\n".join([f"{_today()}, `python -m benchmarks --only {MANY}`:", "", *acts.measure_many(), ""])
 
 
 def _search() -> str:
@@ -285,6 +297,8 @@ def _today() -> str:
 _MEASURES = {
     SPEED: _speed,
     COST: _cost,
+    ACTS: _acts,
+    MANY: _many,
     CONTEXT: _context,
     SEARCH: _search,
     TRUTH: _truth,

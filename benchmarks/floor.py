@@ -35,7 +35,7 @@ _INDEX = """
 passage AS (
     INSERT INTO knowledge_passage
         (kind, source_id, owner_id, project, ordinal, text, digest, created_at, compared, form)
-    SELECT %(kind)s, written.id::text, %(user)s, '', 0, %(text)s, %(digest)s, now(), false, 1 FROM written
+    SELECT %(kind)s, written.id::text, %(user)s, '', 0, %(text)s, %(digest)s, now(), %(kind)s <> 'fact', 1 FROM written
     ON CONFLICT (kind, source_id, ordinal) DO UPDATE SET text = excluded.text RETURNING id
 ), queued AS (
     INSERT INTO knowledge_passagevector (passage_id, space_id, owner_id, kind, trouble)
@@ -75,6 +75,16 @@ WITH written AS (
         SELECT id FROM knowledge_session WHERE user_id = %(user)s ORDER BY started_at DESC LIMIT 1) RETURNING id
 ), {_INDEX}
 """
+FLAG = f"""
+WITH at_work AS (
+    SELECT id FROM knowledge_session WHERE user_id = %(user)s ORDER BY started_at DESC LIMIT 1 FOR UPDATE
+), written AS (
+    INSERT INTO knowledge_chunk (session_id, user_id, role, content, flag_reason, seq, created_at)
+    SELECT id, %(user)s, 'assistant', %(text)s, %(reason)s,
+        (SELECT coalesce(max(seq), 0) + 1 FROM knowledge_chunk WHERE session_id = at_work.id), now()
+    FROM at_work RETURNING id
+), {_INDEX}
+"""
 LIST = f"SELECT category, fact, created_at FROM {_OWN_FACTS} ORDER BY created_at DESC, id DESC LIMIT 20"
 _NEAR = """
 WITH words AS (
@@ -110,6 +120,7 @@ ACTS: dict[str, Callable[[Message], tuple[str, Message]]] = {
     "memory_start_session": lambda sent: (START, {"id": uuid4(), "topics": [], "project": "", **sent}),
     "memory_get_context": lambda _: (CONTEXT, {}),
     "memory_end_session": lambda sent: _text(END, "summary", sent["one_liner"], outcome=sent.get("outcome", "")),
+    "memory_flag_important": lambda sent: _text(FLAG, "chunk", sent["content"], reason=sent["flag_reason"]),
     "memory_semantic_search": lambda sent: _search(OWN, sent),
     "memory_recall": lambda sent: _search(OWN, sent),
     "kb_search": lambda sent: _search(SHARED, sent),

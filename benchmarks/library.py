@@ -71,7 +71,10 @@ def fill(library: Library, count: int, *, owners: Sequence[User] = ()) -> Embedd
     space = space_of(provider())
     with connection.cursor() as cursor:
         cursor.execute("SET statement_timeout TO 0")
-        cursor.execute("SELECT coalesce(max(id), 0) + 1 FROM knowledge_passage")
+        cursor.execute(
+            "SELECT greatest(max(passage.id), max(fact.id), 0) + 1 FROM knowledge_passage AS passage"
+            " FULL JOIN knowledge_fact AS fact ON fact.id = passage.id"
+        )
         first = cursor.fetchone()[0]
         texts = {number: f"{library.text()} ({number})" for number in range(first, first + count)}
         ids = {number: str(number) if owners else str(UUID(int=number)) for number in texts}
@@ -96,7 +99,8 @@ def fill(library: Library, count: int, *, owners: Sequence[User] = ()) -> Embedd
             (space.pk, digest(text), "[" + ",".join("0" * 384) + "]", _signs(library, text)) for text in texts.values()
         )
         _copy("cachedvector", "space_id digest vector tokens", told)
-        cursor.execute("SELECT setval('knowledge_passage_id_seq', %s)", [first + count])
+        for table in ("passage", "fact"):
+            cursor.execute(f"SELECT setval('knowledge_{table}_id_seq', %s)", [first + count])
         cursor.execute("ANALYZE")
         cursor.execute("RESET statement_timeout")
     return space
