@@ -263,7 +263,7 @@ def match_words(words: Sequence[str], units: Units, *, synonyms: Synonyms | None
     """Return for each unit the passages with any of these words, ranked by all of them. A synonym counts as the word.
 
     Args:
-        words: At most as many as a bigint has bits: `most_selective` chooses them.
+        words: At most as many as a bigint has bits: `find_candidates` chooses them.
     """
     if not words:
         return [KeywordCandidates([], []) for _ in units]
