@@ -170,7 +170,8 @@ def delete_entry(actor: Actor, *, id: EntryId) -> Entry:
 
 def index_entry(entry: Entry, *, made: bool = False) -> None:
     """Write the passages of an entry. They have no owner: everybody here may find them."""
-    index_passages(Kind.ENTRY, entry.pk, [entry.content], owner=None, project=entry.project, made=made)
+    texts, head = [entry.content], entry.headings
+    index_passages(Kind.ENTRY, entry.pk, texts, owner=None, project=entry.project, head=head, made=made)
     keep_fingerprints([entry])
 
 

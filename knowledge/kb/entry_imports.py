@@ -137,7 +137,10 @@ def import_entries(
 def store_new(entries: Iterable[Entry]) -> list[Entry]:
     """Store and index the entries whose content is not known yet; return them."""
     stored = copy_new(list(entries), unique="digest")
-    index_new(Kind.ENTRY, [Indexed(entry.pk, entry.content, entry.project) for entry in stored], owner=None)
+    # A section called “Examples” says of what in the headings above it alone.
+    index_new(
+        Kind.ENTRY, [Indexed(entry.pk, entry.content, entry.project, entry.headings) for entry in stored], owner=None
+    )
     keep_fingerprints(stored)
     return stored
 

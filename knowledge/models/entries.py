@@ -12,6 +12,8 @@ from .anchors import Anchored
 from .injection_signs import FLAGGED, SharedKnowledge
 from .triggers import levels_column, triggers_column
 
+HEADINGS_CHARS = 200
+
 
 class EntryType(models.TextChoices):
     """What an entry is."""
@@ -74,3 +76,9 @@ class Entry(SharedKnowledge, Anchored):
 
     def __str__(self) -> str:
         return self.content[:80]
+
+    @property
+    def headings(self) -> str:
+        """The headings above it in its source, as a line; empty for what came from none."""
+        above = self.metadata.get("headings")
+        return " › ".join(map(str, above))[:HEADINGS_CHARS] if isinstance(above, list) else ""

@@ -10,23 +10,25 @@ allowed may permitted rights: permission permissions grant grants access role
 answer: reply replies respond response
 application: app
 ask: request
+attend attended: participants attendees
 ban: block
-bigger grow smaller shrink: resize scale size upgrade
+bigger grow shrink smaller: resize scale size
+block blocks: dependencies dependency
 cancel: delete abort
 change changed: diff changes
 colleague coworker people person teammate: user users member members participant participants collaborator
 comment: comments note notes reply
 configuration: config
 content contents: item items object objects entry entries children
-copy duplicate: copy clone duplicate
-cost costs owe pay price: payment payments billing balance pricing charge
+copy duplicate: copy clone duplicate replicate
+cost costs money owe pay price: payment payments billing balance pricing charge
 document file: files documents attachment attachments asset assets
 earlier older past previous: version versions revision revisions history
 empty: clear purge flush
 end finish stop: end stop cancel terminate finish shutdown status
 give: assign grant
 history: changelog activity audit versions revisions
-image photo picture: image picture photo avatar thumbnail icon
+image photo picture: image picture photo avatar thumbnail icon media
 invite: invitation invitations
 log: track record entry
 machine server vm: machine server instance node vm host
@@ -36,6 +38,8 @@ me: current authenticated self whoami
 move: transfer
 organization: org
 react: reaction reactions
+reject: decline deny refuse
+register: registrant registrants registration subscriber
 recover restore undelete: restore recover undelete
 repository: repo
 restart: reboot
@@ -59,7 +63,9 @@ kick out: remove
 log in: login
 logged in: login
 look up: find
+make bigger: resize
 make copy: duplicate
+make smaller: resize
 put back: restore
 roll back: rollback
 set up: create

@@ -169,7 +169,7 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
     first = known_words[0] if known_words and not asks else ""
     follows = words[words.index(first) + 1 :] if first else words
     act = "read" if asks else _ACT_OF.get(first, "")
-    if not act and len(words) > 2 and follows and follows[0] in _OBJECT_FOLLOWS:
+    if not act and follows and follows[0] in _OBJECT_FOLLOWS and (len(words) > 2 or follows[0] == PEOPLE):
         act = "other"
     objects: list[str] = []
     is_plural, deed = False, ""
@@ -191,7 +191,7 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
     verb = stems[first] if first in _PLAIN else ""
     lists, bulk = is_plural or not _LISTS.isdisjoint([*said, *words]), not _MANY_AT_ONCE.isdisjoint(words)
     act = act or ("read" if lists else "")
-    if first and act not in {"", "read", "delete", *_MAKES}:
+    if first and act not in {"", "read"} and first not in _PLAIN:
         # What is done is often what a path ends in: “fork a repository” is /forks.
         deed, objects = stems[first], [word for word in objects if word != _person()]
     return Wish(terms, verb, act, deed, objects, lists, bulk, compounds, synonyms)
@@ -326,7 +326,8 @@ def cards_of(references: Sequence[Reference]) -> list[Card]:
     for reference, fields, aliases in zip(references, read, called, strict=True):
         request = request_in(reference.name)
         acts = frozenset(_ACT_OF[word] for word in fields["path"] if word in _ACT_OF)
-        is_item = request is not None and path_form(request.path).endswith(PARAMETER)
+        ends = path_form(request.path).rpartition("/")[2] if request else ""
+        is_item = ends == PARAMETER or ends.startswith(f"{PARAMETER}.")
         title, several = fields["title"], [*fields["last"][-1:], *fields["title"]]
         acting = [*title[:1], *title[-1:], *(words[0] for words in aliases[:1] if words)]
         cards.append(
@@ -363,7 +364,7 @@ def _fields(reference: Reference) -> dict[str, list[str]]:
 
 def _segments(path: str) -> list[str]:
     """Return what a path names, without parameters and what only says which API it is."""
-    segments = [one for one in path.split("?")[0].split("/") if one]
+    segments = [one.removesuffix(".json") for one in path.split("?")[0].split("/") if one]
     forms = path_form("/" + "/".join(segments)).split("/")[1:]
     pairs = zip(segments, forms, strict=False)
     return [one for one, form in pairs if PARAMETER not in form and not _BASE.fullmatch(form)]

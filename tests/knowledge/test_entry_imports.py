@@ -65,6 +65,17 @@ def test_imported_entries_are_found_by_words_at_once_and_by_meaning_after_the_wo
     assert Passage.objects.filter(ordinal__gt=0).exists()
 
 
+def test_a_section_is_found_by_the_headings_above_it_and_shown_without_them(actor):
+    rows = [{"content": "## Examples\n\nAdd two lines.", "metadata": {"headings": ["Compressing answers", "Examples"]}}]
+    _import(actor, rows)
+
+    [hit] = search_entries(actor, query="compressing").items
+
+    assert "Compressing" not in hit.excerpt
+    update_entry(actor, id=hit.entry.pk, content="## Examples\n\nAdd three lines.")
+    assert search_entries(actor, query="compressing").items
+
+
 def test_whoever_stores_the_same_a_moment_earlier_wins_and_nobody_fails():
     theirs = Entry.objects.create(content="Theirs.", digest="same")
 
