@@ -215,6 +215,7 @@ SOCIALACCOUNT_ADAPTER = "accounts.adapters.CompanySignInAdapter"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 5
 # Clocks of phones go wrong: the code before and the code after count as well.
 MFA_TOTP_TOLERANCE = 1
+SESSION_ENGINE = "accounts.sign_in.session_rows"
 SESSION_COOKIE_AGE = 60 * 60 * 24 * 30
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -43,7 +43,7 @@ BUDGETS = {
     "memory_recall": Cost(60, 880, 12),
     "memory_semantic_search": Cost(58, 790, 12),
     "kb_search": Cost(48, 380, 8),
-    "a curator opens a proposal": Cost(55, 1_000, 12),
+    "a curator opens a proposal": Cost(56, 860, 11),
     "a curator approves": Cost(55, 900, 20),
     "sign-in": Cost(25, 120, 19),
 }
