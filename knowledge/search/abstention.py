@@ -29,7 +29,7 @@ ALL_WORDS = 0.8
 """Share of the question's words, the rare ones counting more, that is enough whatever a model makes of it."""
 WORDS_ALONE = 0.3
 """Share that a passage needs while its meaning is not known."""
-GAP, GAP_SHARE = 0.08, 0.1
+GAP, GAP_SHARE = 0.08, 0.05
 """A statement is much weaker than the best one when it is below by the one and by this share of the best score.
 Chosen on all shapes of `benchmarks/retrieval` at once: with longer texts in the list, every gap that was tried cost
 recall."""

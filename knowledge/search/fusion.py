@@ -3,9 +3,10 @@
 The input, for every candidate of either retriever: `keyword`, the share of the question's words that a passage has,
 rare words counting more (0…1, where 1 is all of them), and `vector`, the cosine of question and passage.
 
-`blend` adds 0.4 of the one and 0.6 of the other without normalising them per query: a score means the same in every
-answer, and the best of nothing but poor matches stays poor. `rrf` is reciprocal rank fusion (Cormack, Clarke and
-Büttcher, 2009): it reads no scores, so a misleading score does no harm, and a clear one does no good.
+`blend` adds 0.4 of the square of the one and 0.6 of the other without normalising them per query: a score means the
+same in every answer, and the best of nothing but poor matches stays poor. Squared, one word of many that a passage
+happens to have counts little, and all of them count in full (decision 120). `rrf` is reciprocal rank fusion (Cormack,
+Clarke and Büttcher, 2009): it reads no scores, so a misleading score does no harm, and a clear one does no good.
 
 A passage stored a moment ago has no vector yet. It is scored with the median similarity of what the words found. Scored
 with 0, it would rank below whatever is nearest; scored by its words alone, a collection that waits for its vectors
@@ -184,8 +185,8 @@ def _positive(scores: Scores) -> Scores:
 
 
 def _blend(keyword: Scores, vector: Scores) -> dict[str, _Ranking]:
-    near = _positive(vector)
-    return {"keyword": _Ranking(keyword, WORDS), "vector": _Ranking(near, MEANING, _usual(keyword, near))}
+    near, words = _positive(vector), {passage: share * share for passage, share in keyword.items()}
+    return {"keyword": _Ranking(words, WORDS), "vector": _Ranking(near, MEANING, _usual(keyword, near))}
 
 
 def _by_ranks(keyword: Scores, vector: Scores) -> dict[str, _Ranking]:

@@ -32,7 +32,7 @@ def test_first_comes(keyword, vector, first):
 def test_a_score_means_the_same_whatever_else_was_found():
     among_poor, among_good = fused({1: 0.5}, {1: 0.6, 2: 0.1}), fused({1: 0.5, 2: 1.0}, {1: 0.6, 2: 0.9, 3: -0.1})
 
-    assert among_poor[1] == among_good[1] == pytest.approx(0.4 * 0.5 + 0.6 * 0.6)
+    assert among_poor[1] == among_good[1] == pytest.approx(0.4 * 0.5**2 + 0.6 * 0.6)
 
 
 def test_the_best_of_poor_matches_stays_poor():
@@ -63,7 +63,8 @@ def test_no_missing_vector_makes_words_count_more():
 def test_with_one_arm_the_order_is_that_of_it_and_nothing_found_is_nothing_fused():
     words, meaning = fuse({1: 0.4, 2: 0.2}, {}), fuse({}, {1: 0.1, 2: 0.7})
 
-    assert (words[1].score, words[1].retrievers) == (0.4, ("keyword",))
+    assert words[1].score > words[2].score
+    assert words[1].retrievers == ("keyword",)
     assert order({passage: one.score for passage, one in meaning.items()})[0] == 2
     assert meaning[2].retrievers == ("vector",)
     assert fuse({}, {}) == {}
@@ -73,7 +74,7 @@ def test_each_passage_says_which_arms_know_it_and_what_they_add():
     found = fuse({1: 0.5}, {1: 0.9, 2: 0.3})
 
     assert found[1].retrievers == ("keyword", "vector")
-    assert found[1].parts == pytest.approx({"keyword": 0.2, "vector": 0.54})
+    assert found[1].parts == pytest.approx({"keyword": 0.1, "vector": 0.54})
     assert sum(found[1].parts.values()) == pytest.approx(found[1].score)
     assert found[2].retrievers == ("vector",)
 

@@ -322,7 +322,7 @@ def test_each_score_can_be_explained(actor):
     assert best is not None
     assert (best.keyword or 0) > 0
     assert 0 < (best.vector or 0) <= 1
-    assert best.keyword_share == pytest.approx(0.4 * best.keyword)
+    assert best.keyword_share == pytest.approx(0.4 * best.keyword**2)
     assert best.vector_share == pytest.approx(0.6 * best.vector)
     assert hits.items[0].score == pytest.approx(best.keyword_share + best.vector_share, abs=0.001)
     assert semantic_search(actor, query="deploys").items[0].explain is None
