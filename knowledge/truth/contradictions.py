@@ -11,7 +11,7 @@ the text.
 
 from collections.abc import Collection, Iterator
 from functools import cached_property, lru_cache
-from itertools import groupby, pairwise, product
+from itertools import pairwise, product
 
 from . import statement_words as said
 from .statement_parsing import Clause, Statements, read_statements, stem
@@ -53,14 +53,6 @@ _PURPOSE = said.word_set("to for zum zur fur um pour para")
 _PLACES = said.word_set(
     "in at on with from under into through via uber por as im auf bei mit als a en dans sur avec comme con como de "
     "by von par"
-)
-_BEFORE = said.UNTIL | {"by", "before"}
-_BY = said.word_set("by von par por")
-_FINE = said.word_set("fine ok okay allowed accepted welcome permitted erlaubt permis permise permitido permitida")
-_WITHIN = said.word_set("in at on under im auf unter dans sur sous en bajo")
-_ASPECTS = frozenset(map(stem, said.word_set("target aim goal requirement limit length duration period size number")))
-_PLACED = frozenset(
-    map(stem, said.word_set("stored kept live lives located archived hosted saved held written put filed are is"))
 )
 _CLASH = {
     frozenset(pair)
@@ -270,18 +262,15 @@ class _Pair:
         # “There are three slots”, “the demo has one slot”.
         if own and own == clause.subject:
             return False
-        return not self.names_some(clause, own)
-
-    def names_some(self, clause: Clause, own: set[str]) -> bool:
-        """Return whether one is about some of what the other is about: “trial accounts of partners”."""
+        # “Trial accounts of partners” are some of the trial accounts.
         if any(_is_of(clause, clause.content[word]) for word in own & clause.subject):
-            return True
+            return False
         # “Refresh tokens” are some of the tokens.
         content = list(clause.content)
         following = dict(pairwise(content))
         near = (following.get(word, "") for word in own & clause.subject)
         steps = {word: clause.content[word] for word in content}
-        return any(
+        return not any(
             word in clause.subject & self.shared and steps[word] - 1 in {steps[one] for one in own} for word in near
         )
 
@@ -367,8 +356,7 @@ def _force(clause: Clause) -> str:
 
 def _differences(here: Clause, there: Clause, *, is_titled: bool) -> Iterator[str]:
     """Yield how two statements differ, if they differ in one thing only."""
-    pair = _Pair(here, there)
-    if _differ_in_one_thing(pair, is_titled=is_titled) or _differ_in_other_words(pair):
+    if _differ_in_one_thing(_Pair(here, there), is_titled=is_titled):
         yield f"“{here.excerpt}” here, “{there.excerpt}” there"
 
 
@@ -395,131 +383,6 @@ def _differ_in_one_thing(pair: _Pair, *, is_titled: bool) -> bool:
             or ((pair.turned_time or len(pair.opposites) == 1) and _is_opposed(pair))
         )
     return not any(kinds) and (_is_other_value(pair) or _is_swapped(pair) or _is_changed(pair))
-
-
-def _differ_in_other_words(pair: _Pair) -> bool:
-    """Whether two statements differ in one thing, and say the rest of it in other words."""
-    if pair.other_time or pair.turned_time or not pair.shared:
-        return False
-    if _accepts_another(pair) or _is_opposite_of_only(pair):
-        return True
-    kinds = [bool(pair.unequal), pair.other_days, _clashes_in_words(pair), bool(pair.opposites)]
-    if not any(kinds):
-        return _is_other_doer(pair) or _is_other_filling(pair)
-    if sum(kinds) > 1 or pair.opposites:
-        return False
-    if pair.unequal:
-        return _measures_the_same(pair)
-    here, there = pair.clauses
-    is_same = here.subject == there.subject or not (here.subject and there.subject)
-    are_others = all(own and clause.starts_with(own) for clause, own in zip(pair.clauses, pair.own, strict=True))
-    if (
-        not is_same
-        or are_others
-        or not (here.subject or there.subject)
-        or (pair.own[0] & here.names and pair.own[1] & there.names)
-    ):
-        return False
-    if pair.other_days:
-        return max(map(len, pair.own)) < 2 and not any(
-            clause.has(said.NEGATIONS | said.ALSO) for clause in pair.clauses
-        )
-    return not any(map(_is_only, pair.clauses)) and len(pair.shared) > 1 and _denies_shared(pair)
-
-
-def _clashes_in_words(pair: _Pair) -> bool:
-    forces = frozenset(pair.forces)
-    here, there = pair.clauses
-    return (forces in _CLASH or forces == {"is", "optional"}) and here.has(said.REMOVING) == there.has(said.REMOVING)
-
-
-def _is_opposite_of_only(pair: _Pair) -> bool:
-    """Whether one has nothing but what the other has the opposite of: “only encrypted”, “unencrypted”."""
-    here, there = pair.clauses
-    is_only = any(map(_is_only, pair.clauses)) and bool(here.subject & there.subject)
-    return is_only and len(pair.opposites) == 1 and not here.denials and not there.denials
-
-
-def _measures_the_same(pair: _Pair) -> bool:
-    """Whether both begin with the same thing, and not with another one in its place: “paid after”, “wait for”."""
-    here, there = pair.clauses
-    if any(name == "date" or name[0] == "#" for name in pair.unequal) or any(
-        map(pair.names_some, pair.clauses, pair.own)
-    ):
-        return False
-    # “Ready from two o'clock” and “left by eleven” are two bounds.
-    if "o'clock" in pair.unequal and here.has(_BEFORE) != there.has(_BEFORE):
-        return False
-    begins = [
-        next((one for one in clause.content if one not in _ASPECTS), "") in pair.shared for clause in pair.clauses
-    ]
-    # “Texts are frozen until”, “writers can touch texts until”: who acts precedes what both are about.
-    by_whom = [one or clause.has(said.PERMITTING) for one, clause in zip(begins, pair.clauses, strict=True)]
-    is_one = len(pair.shared) > 1 or here.subject | there.subject <= pair.shared
-    is_same = all(begins) or (any(begins) and all(by_whom) and len(pair.shared) > 2)
-    return is_same and is_one and _order_in(here, pair.shared) != _order_in(there, pair.shared)
-
-
-def _order_in(clause: Clause, shared: set[str]) -> list[str]:
-    """Return the words that both have, in order, with one sign for each run of others and for each quantity."""
-    signs = {at: word if word in shared else "?" for word, at in clause.content.items()}
-    signs |= dict.fromkeys(clause.measured, "#")
-    return [sign for sign, _ in groupby(signs[at] for at in sorted(signs))]
-
-
-def _denies_shared(pair: _Pair) -> bool:
-    """Whether all that one denies is in the other, too."""
-    if "optional" in pair.forces:
-        return True
-    for clause in pair.clauses:
-        if denying := next((at for at, word in enumerate(clause.stated) if word in said.NEGATIONS), 0):
-            denied = [word for word, at in clause.content.items() if at > denying]
-            return bool(denied) and pair.shared.issuperset(denied)
-    return False
-
-
-def _accepts_another(pair: _Pair) -> bool:
-    """Whether one has nothing but one sort, and the other finds another sort of it fine."""
-    for only, other, mine, theirs in ((*pair.clauses, *pair.own), (*pair.clauses[::-1], *pair.own[::-1])):
-        is_fine = other.has(_FINE) and not other.denials and not _is_only(other)
-        if mine and theirs and is_fine and only.has(said.ALONE) and not only.denials and _is_one_value(other, theirs):
-            return True
-    return False
-
-
-def _is_other_doer(pair: _Pair) -> bool:
-    """Whether one says that somebody does what the other says is done by somebody else."""
-    for passive, active, doer, other in ((*pair.clauses, *pair.own), (*pair.clauses[::-1], *pair.own[::-1])):
-        if not doer or not other or any(clause.has(said.MANY | said.ALSO) for clause in pair.clauses):
-            continue
-        is_done = (
-            _frame_before(passive, doer)[1] in _BY and passive.subject and passive.subject <= active.content.keys()
-        )
-        if is_done and active.starts_with(other) and _is_one_value(passive, doer) and _stand_together(active, other):
-            return True
-    return False
-
-
-def _is_other_filling(pair: _Pair) -> bool:
-    """Whether two statements on the same subject have another value after the same verb and preposition."""
-    here, there = pair.clauses
-    if not here.subject or here.subject != there.subject or any(one.has(said.MANY | said.ALSO) for one in pair.clauses):
-        return False
-    values = [_value_of(clause, own) for clause, own in zip(pair.clauses, pair.own, strict=True)]
-    if not all(values):
-        return False
-    are_names = [value <= clause.names for clause, value in zip(pair.clauses, values, strict=True)]
-    frames = [_frame_before(clause, value) for clause, value in zip(pair.clauses, values, strict=True)]
-    (verb, place), (other, elsewhere) = frames
-    is_kept = {verb, other} <= _PLACED and place in _WITHIN and elsewhere in _WITHIN
-    return are_names[0] == are_names[1] and (is_kept or (frames[0] == frames[1] and bool(place)))
-
-
-def _value_of(clause: Clause, own: set[str]) -> set[str]:
-    """Return the first words that a statement has alone, side by side, after its subject and verb."""
-    places = sorted(clause.content[word] for word in own - clause.subject - _PLACED)
-    run = [at for number, at in enumerate(places) if at - places[0] == number]
-    return {clause.words[at].stem for at in run[: MOST_VALUE_WORDS + 1]}
 
 
 def _is_one_case(pair: _Pair) -> bool:

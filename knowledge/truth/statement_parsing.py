@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain, pairwise
-from zlib import crc32
 
 from bigmind.text.hygiene import without_accents
 
@@ -413,7 +412,6 @@ def _join_words(words: list[StatementWord]) -> list[StatementWord]:
     ]
 
 
-_AFTER = word_set("after before of nach vor apres avant tras")
 _MEASURES = frozenset(said.DAYS) | frozenset(said.SEVERAL_DAYS) | frozenset(said.MONTHS) | frozenset(said.UNIT_SECONDS)
 _VERBS = (
     said.HOLDING
@@ -470,9 +468,6 @@ def _quantity(words: list[str], raw: list[StatementWord], at: int) -> tuple[str,
             return "every", 7 * 86400.0, 1
         skip = int(after[0] in {"les", "los", "las"})
         number, skip = (_number(after[skip]), skip + 1) if _number(after[skip]) is not None else (1.0, skip)
-        if before in _AFTER and after[0] and after[0][0].isalpha() and after[0] not in said.UNIT_SECONDS:
-            # “After each shift” is another rhythm than “once a week”, whatever it is.
-            return "every", -float(crc32(stem(after[0]).encode())), 2
         if after[skip] in said.UNIT_SECONDS:
             return "every", (number or 1.0) * said.UNIT_SECONDS[after[skip]], skip + 2
         return "", 0.0, 0
