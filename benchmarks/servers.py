@@ -82,7 +82,7 @@ async def application(scope: Any, receive: Any, send: Any) -> None:
 def __getattr__(name: str) -> Any:
     """Give uvicorn what BigMind's web processes have: their protocol, and the check of framing before all else."""
     if name == "framed":
-        from bigmind.transports.web import PlainFraming
+        from bigmind.transports.request_limits import PlainFraming
 
         return PlainFraming(application)
     if name != "protocol":

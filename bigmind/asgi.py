@@ -24,7 +24,7 @@ from bigmind.transports.mcp import authentication  # noqa: E402
 from bigmind.transports.mcp.endpoint import McpEndpoint  # noqa: E402
 from bigmind.transports.mcp.oauth.routes import oauth_routes  # noqa: E402
 from bigmind.transports.mcp.threads import on_a_thread  # noqa: E402
-from bigmind.transports.web import PlainFraming, web_application  # noqa: E402
+from bigmind.transports.request_limits import PlainFraming, web_application  # noqa: E402
 from bigmind.warming import load_ahead  # noqa: E402
 
 endpoints = {"/mcp": McpEndpoint(authentication.keys())}

@@ -55,7 +55,7 @@ def _prepare(arguments: list[str]) -> None:
 
     from bigmind.embedded.home import reason_for, share_folder
     from bigmind.environment import environment
-    from bigmind.environment.storage import DamagedSecret
+    from bigmind.environment.signing_key import DamagedSecret
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "bigmind.settings")
     try:

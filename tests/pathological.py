@@ -82,7 +82,7 @@ from knowledge.references.readers.registry import GENERATORS, Source, generator_
 from knowledge.references.readers.validation import findings_in
 from knowledge.references.request_checks import read_request
 from knowledge.search.excerpts import below_title, excerpt_of, words_like
-from knowledge.search.languages import dictionary_of
+from knowledge.search.language_identification import dictionary_of
 from knowledge.search.passage_splitting import split_text
 from knowledge.search.question_periods import find_past
 from knowledge.search.typed_names import commands_typed, path_form, request_in, spell, words_typed

@@ -7,7 +7,7 @@ import sys
 from threading import Thread
 
 APPLICATION = "bigmind.asgi"
-NEEDS_NO_DATABASE = ("bigmind.transports.mcp.endpoint", "bigmind.transports.web", "bigmind.urls")
+NEEDS_NO_DATABASE = ("bigmind.transports.mcp.endpoint", "bigmind.transports.request_limits", "bigmind.urls")
 
 
 def begin_to_preload() -> Thread:

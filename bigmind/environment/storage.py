@@ -1,26 +1,12 @@
 """Where everything is kept: database, task queue, the key that signs, and backups."""
 
-import os
-import secrets
 from pathlib import Path
 
 from pydantic import BaseModel, Field, SecretStr, field_validator
 
 from bigmind.environment.instance import InstanceSettings
 from bigmind.environment.parts import COMMANDS, read_by, require_apart
-
-LEAST_SECRET = 32
-"""Characters; what is made has 67."""
-
-
-class DamagedSecret(Exception):
-    """The file with the secret key does not hold what was written there. The message says what to do."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"{path} is damaged: it does not hold a secret key. Put that of a backup back, or set BIGMIND_SECRET_KEY. "
-            "Without either remove the file: a new key is made, all sign in again, and second factors are set up anew."
-        )
+from bigmind.environment.signing_key import read_or_create_key
 
 
 class Storage(InstanceSettings):
@@ -151,7 +137,7 @@ class Storage(InstanceSettings):
         Raises:
             DamagedSecret: the file holds something else.
         """
-        return self.secret_key.get_secret_value() or _read_or_create_secret(self.home / "secret_key")
+        return self.secret_key.get_secret_value() or read_or_create_key(self.home / "secret_key")
 
 
 class BackupSettings(BaseModel):
@@ -202,29 +188,3 @@ class BackupSettings(BaseModel):
         if text and not path.is_absolute():
             raise ValueError("write the whole path, such as /var/backups/bigmind")
         return str(path) if text else ""
-
-
-def _read_or_create_secret(path: Path) -> str:
-    """Read a secret from a file only its owner can read, making it first when it is missing.
-
-    The file appears whole or not at all (written aside, then linked into place), so that two processes starting
-    at once agree on one secret.
-    """
-    if not path.exists():
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        aside = path.with_name(f"{path.name}.{os.getpid()}")
-        aside.touch(mode=0o600)
-        aside.write_text(secrets.token_urlsafe(50))
-        try:
-            os.link(aside, path)
-        except FileExistsError:
-            pass
-        finally:
-            aside.unlink()
-    try:
-        secret = path.read_text().strip()
-    except UnicodeDecodeError:
-        secret = ""
-    if len(secret) < LEAST_SECRET or not secret.isprintable():
-        raise DamagedSecret(path)
-    return secret

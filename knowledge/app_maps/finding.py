@@ -12,7 +12,7 @@ from knowledge.app_maps.connectors import connector_called
 from knowledge.app_maps.connectors.contract import Connector
 from knowledge.app_maps.files.text import file_names
 from knowledge.models import App, AppEntity, AppTable
-from knowledge.search.languages import UNSPACED
+from knowledge.search.language_identification import UNSPACED
 from knowledge.search.nearest_names import SUGGEST_FROM, nearest_or
 
 # Thai, Lao, Burmese and Khmer put no spaces between words either.

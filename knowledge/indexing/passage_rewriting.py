@@ -16,7 +16,7 @@ from knowledge.conversation.chunks import head_of
 from knowledge.indexing.embedding import AGAIN
 from knowledge.models import Chunk, Kind, Passage, PassageVector
 from knowledge.models.passages import FORM, OUTDATED
-from knowledge.search.languages import UNSPACED, dictionary_of
+from knowledge.search.language_identification import UNSPACED, dictionary_of
 from knowledge.search.passages import add_heads, forget_vectors
 
 BATCH = 200

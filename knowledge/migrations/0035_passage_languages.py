@@ -11,7 +11,7 @@ from knowledge.models.passages import in_parts
 
 UNSPACED = r"[\u3005\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
 ENGLISH = f"to_tsvector('english', {{0}}) || to_tsvector('simple', {{0}}) || to_tsvector('simple', {in_parts('{0}')})"
-# The language as the name of a dictionary comes from our code alone (`knowledge/search/languages.py`).
+# The language as the name of a dictionary comes from our code alone (`knowledge/search/language_identification.py`).
 WRITE_LEXEMES = f"""
 ALTER TABLE knowledge_passage ALTER COLUMN lexemes DROP EXPRESSION IF EXISTS, ALTER COLUMN lexemes DROP NOT NULL;
 CREATE FUNCTION knowledge_write_lexemes() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -18,7 +18,7 @@ from bigmind.text.languages import ENGLISH
 from bigmind.text.words import IDENTIFIER
 from knowledge.argument_types import Relevance
 from knowledge.search.findings import Finding, Findings
-from knowledge.search.languages import language_of
+from knowledge.search.language_identification import language_of
 from knowledge.search.nearest_names import suggest_words
 
 FLOOR = 0.3

@@ -16,7 +16,7 @@ from bigmind.text.hygiene import digest
 from knowledge.models import CachedVector, Kind, Passage
 from knowledge.models.passages import COMPARED, FORM
 from knowledge.search.filters import Scope, scope_of
-from knowledge.search.languages import dictionary_of
+from knowledge.search.language_identification import dictionary_of
 from knowledge.search.passage_splitting import heads_of, split_text
 
 # A space that is being dropped is skipped; else the commit would fail because it is gone.

@@ -19,7 +19,7 @@ from knowledge.models.passages import in_parts
 from knowledge.search.filters import Filters, Scope, Sql, is_shared, of_scopes, scope_of
 from knowledge.search.frequencies import count_words, selective_words
 from knowledge.search.indexes import as_indexed
-from knowledge.search.languages import UNSPACED, language_of
+from knowledge.search.language_identification import UNSPACED, language_of
 from knowledge.search.synonyms import Synonyms
 
 _SIMPLE = f"unnest(to_tsvector('simple', %(query)s) || to_tsvector('simple', {in_parts('%(query)s')}))"

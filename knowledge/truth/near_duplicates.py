@@ -27,7 +27,7 @@ from knowledge.models import CompanyEntry, EmbeddingSpace, Entry, Fact, Kind, Pa
 from knowledge.search.filters import Filters, scope_of_owner, scopes_of
 from knowledge.search.frequencies import rarest
 from knowledge.search.hybrid import cosines
-from knowledge.search.languages import language_of
+from knowledge.search.language_identification import language_of
 from knowledge.search.retrievers import lexemes_of, merge_candidates, retrieve_by_meaning, retrieve_by_words
 from knowledge.truth.contradictions import contradictions, differs_in_a_word, may_say_same
 

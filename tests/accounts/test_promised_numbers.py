@@ -15,7 +15,7 @@ from bigmind.embedded.web import IGNORED_BYTES
 from bigmind.environment import Environment
 from bigmind.settings import AUTH_PASSWORD_VALIDATORS
 from bigmind.text.key_text import ALPHABET, PREFIX, RANDOM_CHARS
-from bigmind.transports.web import STRANGERS_BYTES
+from bigmind.transports.request_limits import STRANGERS_BYTES
 
 SECURITY = " ".join((Path(__file__).parents[2] / "SECURITY.md").read_text().split())
 KIB = 1024

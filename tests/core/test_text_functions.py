@@ -16,7 +16,7 @@ EXCUSED = {
         *("bigmind.web.components.with_code", "bigmind.help.contents.path_of"),
         *("knowledge.truth.statement_words.groups_in", "knowledge.templatetags.agent.inline"),
         *("knowledge.templatetags.agent.fence", "bigmind.core.translation.gettext_lazy"),
-        *("bigmind.core.translation.format_lazy", "bigmind.transports.web.replay_body"),
+        *("bigmind.core.translation.format_lazy", "bigmind.transports.request_limits.replay_body"),
         *(
             "bigmind.database.normal_form.sql_without_accents",
             "knowledge.references.readers.program_names.require_name",

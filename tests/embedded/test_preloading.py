@@ -32,7 +32,7 @@ print(json.dumps([imported, built, gc.isenabled(), gc.get_freeze_count() > 100_0
 COPIES = """
 from knowledge.embeddings import minilm, multilingual
 from knowledge.embeddings.providers import provider
-from knowledge.search import languages
+from knowledge.search import language_identification as languages
 texts = ["How are deploys done?"] * 3
 models = [minilm.load_minilm, multilingual.load_multilingual, languages._identifier]
 loaded = [load() for load in models]

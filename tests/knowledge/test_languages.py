@@ -7,8 +7,8 @@ from knowledge.indexing.passage_rewriting import read_languages
 from knowledge.kb.entry_imports import NewEntry, import_entries
 from knowledge.models import Passage
 from knowledge.recall.semantic_search import semantic_search
-from knowledge.search import languages
-from knowledge.search.languages import language_of
+from knowledge.search import language_identification as languages
+from knowledge.search.language_identification import language_of
 from tests.factories import make_actor
 from tests.knowledge.factories import make_fact
 

@@ -19,8 +19,8 @@ from mcp.types import CallToolRequestParams
 from bigmind.core.errors import TooMany
 from bigmind.transports.fair_pool import FairPool, NobodyWaits, People, share_of
 from bigmind.transports.mcp.tools import is_slow
+from bigmind.transports.request_limits import _is_slow
 from bigmind.transports.shared_load import AtWork
-from bigmind.transports.web import _is_slow
 from tests.copies import serving_copy
 from tests.factories import make_key, make_user
 from tests.serving import Served

@@ -21,7 +21,7 @@ from bigmind.transports.mcp.connections import REVISION_HEADER, open_connection
 from bigmind.transports.mcp.fast_tool_calls import answer_call, may_be_call, read_call
 from bigmind.transports.mcp.request_context import Caller
 from bigmind.transports.mcp.server import Context, build_server, read_introduction
-from bigmind.transports.web import replay_body
+from bigmind.transports.request_limits import replay_body
 
 CALLER = "bigmind.caller"
 ACTOR = "bigmind.actor"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bigmind.text.token_counts import count_tokens
 from knowledge.capture.recall import LINE_TOKENS
 from knowledge.models import EmbeddingSpace
-from knowledge.search.languages import UNSPACED
+from knowledge.search.language_identification import UNSPACED
 from knowledge.search.late_interaction import PassageTokens
 from knowledge.search.retrievers import CANDIDATES
 

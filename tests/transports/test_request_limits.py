@@ -9,7 +9,7 @@ import httpx
 from starlette.types import Message, Receive, Scope, Send
 
 from bigmind.core.errors import TooMany
-from bigmind.transports.web import WholeRequests, _too_many
+from bigmind.transports.request_limits import WholeRequests, _too_many
 from tests.serving import Served
 
 
