@@ -9,7 +9,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.authentication import actor_of
 from accounts.models import User
-from accounts.people.locale import choose_locale, list_zones
+from accounts.models.people import list_zones
+from accounts.people.locale import choose_locale
 from accounts.services.alerts import alerts_of
 from bigmind.core.errors import Conflict
 from bigmind.core.translation import _, gettext_lazy
