@@ -82,6 +82,12 @@ def test_an_operation_is_performed_for_the_owner_of_a_personal_bigmind(owner: An
     assert Agent.objects.get().client_name == "bigmind-op"
 
 
+def test_options_may_stand_between_the_name_of_an_operation_and_its_arguments(owner: Any) -> None:
+    said = run("op", "memory_store_fact", "--user", str(owner), "category=preference", "--format", "json", "fact=Tea.")
+
+    assert json.loads(said)["fact"]["fact"] == "Tea."
+
+
 def test_what_a_session_is_stays_open_between_two_commands(owner: Any) -> None:
     run("op", "memory_start_session", "project=billing")
     run("op", "memory_flag_important", "content=It was the pool.")

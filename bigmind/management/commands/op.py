@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from accounts.actor import Actor
@@ -57,6 +58,12 @@ class Command(OperatorCommand):
         argument("--format", choices=("markdown", "json"), default="markdown", help="Default: markdown."),
         argument("--list", action="store_true", help="List the operations, or the arguments of one."),
     )
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        """Take options between the name and its arguments, too."""
+        parser: Any = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.parse_args = parser.parse_intermixed_args
+        return parser  # type: ignore[no-any-return]
 
     def handle(self, *args: Any, **options: Any) -> None:
         operation = _operation(options["operation"])
