@@ -1,7 +1,7 @@
 """A company of 20,000 people with 20,000,000 passages, simulated from pieces that other benchmarks have measured.
 
-Nothing is measured here. What a call costs stands in docs/benchmarks.md, how search grows and what a million passages
-take in docs/growing.md; the assumptions stand below, and in the table.
+Nothing is measured here. What a call costs stands in docs/benchmarks.md, its embedding included, how search grows and
+what a million passages take in docs/growing.md; the assumptions stand below, and in the table.
 """
 
 import heapq
@@ -42,7 +42,6 @@ class Pieces:
     """What was measured, in milliseconds and GB. `calls` has the time in the web process and in PostgreSQL."""
 
     calls: dict[str, tuple[float, float]]
-    question: float
     texts_a_second: float
     searches: dict[int, tuple[float, float]]
     gigabytes: float
@@ -62,7 +61,7 @@ class Pieces:
     def search_in_database(self, passages: int) -> float:
         """What of a search is PostgreSQL's work at a size: its growth is taken for the database's alone."""
         largest = max(self.searches)
-        now = self.searches[largest][0] - self.calls["semantic_search"][0] - self.question
+        now = self.searches[largest][0] - self.calls["semantic_search"][0]
         return float(now * self.growth ** math.log10(passages / largest))
 
 
@@ -104,17 +103,14 @@ def read_pieces() -> Pieces:
         LookupError: a table lacks a row that is needed.
     """
     measured, grown = ((DOCS / name).read_text() for name in ("benchmarks.md", "growing.md"))
-    cost = r"processor time of `memory_(\w+)`, in the web process \| ([\d.]+) ms \|[^|]*\| ([\d.]+) ms in PostgreSQL"
+    cost = r"\| `memory_(\w+)` \| ([\d.]+) \+ ([\d.]+) \| [\d.]+ \+ "
     calls = {name: (float(own), float(theirs)) for name, own, theirs in re.findall(cost, measured)}
     size = r"`memory_semantic_search` in the process, p50 / p95, ([\d,]+) passages \| (\d+) / (\d+) ms"
     searches = {int(n.replace(",", "")): (float(p50), float(p95)) for n, p50, p95 in re.findall(size, grown)}
     if not calls.keys() >= CALLS.keys() or len(searches) < 2:
         raise LookupError("The tables of costs and of growth are not complete.")
     disk = _only(rf"{max(searches):,} passages \|.* ([\d.]+) GB on disk", grown) / max(searches)
-    question = _only(r"embedding one question, built-in model \| ([\d.]+) ms", measured)
-    return Pieces(
-        calls, question, _only(r"texts a second, built-in model, one core \| (\d+)", measured), searches, disk
-    )
+    return Pieces(calls, _only(r"texts a second, built-in model, one core \| (\d+)", measured), searches, disk)
 
 
 def _only(pattern: str, text: str) -> float:
@@ -128,9 +124,9 @@ def _times(pieces: Pieces, name: str, passages: int) -> tuple[float, float]:
     """Return the milliseconds of one call in the web process and in PostgreSQL, at a size."""
     own, theirs = pieces.calls[name]
     if name == "semantic_search":
-        return own + pieces.question, pieces.search_in_database(passages)
+        return own, pieces.search_in_database(passages)
     if name in SEARCHING:
-        return own + pieces.question, theirs + pieces.search_in_database(passages)
+        return own, theirs + pieces.search_in_database(passages)
     return own, theirs
 
 

@@ -36,7 +36,7 @@ PASSWORD = "correct horse battery"
 BUDGETS = {
     "memory_store_fact": Cost(55, 330, 11),
     "memory_start_session": Cost(54, 850, 12),
-    "memory_get_context": Cost(40, 530, 6),
+    "memory_get_context": Cost(40, 560, 6),
     "memory_end_session": Cost(53, 400, 10),
     "memory_flag_important": Cost(50, 320, 8),
     "memory_list_facts": Cost(35, 600, 3),
