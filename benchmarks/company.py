@@ -104,7 +104,8 @@ def read_pieces() -> Pieces:
     """
     measured, grown = ((DOCS / name).read_text() for name in ("benchmarks.md", "growing.md"))
     cost = r"\| `memory_(\w+)` \| ([\d.]+) \+ ([\d.]+) \| [\d.]+ \+ "
-    calls = {name: (float(own), float(theirs)) for name, own, theirs in re.findall(cost, measured)}
+    acts = measured.partition("<!-- acts -->")[2].partition("<!-- end of acts -->")[0]
+    calls = {name: (float(own), float(theirs)) for name, own, theirs in re.findall(cost, acts)}
     size = r"`memory_semantic_search` in the process, p50 / p95, ([\d,]+) passages \| (\d+) / (\d+) ms"
     searches = {int(n.replace(",", "")): (float(p50), float(p95)) for n, p50, p95 in re.findall(size, grown)}
     if not calls.keys() >= CALLS.keys() or len(searches) < 2:
