@@ -1,8 +1,8 @@
 """Forms whose rules are those of the operations: they show beside each field what was refused."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from django import forms
@@ -19,8 +19,6 @@ from bigmind.web.form_rendering import form_field, join_safely
 from bigmind.web.words import choices_in_words, lazy_word
 
 Outcome = TypeVar("Outcome")
-
-UNSENT_KEPT = 500
 
 
 def form_data(request: HttpRequest) -> QueryDict | None:
@@ -67,11 +65,13 @@ class RenderedField(NamedTuple):
 
 @dataclass(frozen=True)
 class UnsentForm:
-    """A form as it is first shown: rendered once for each language and for what stands in it, and kept."""
+    """A form as it is first shown, with nothing in it: rendered once for each language, and kept.
+
+    A form that shows what somebody wrote is none: their words would stay in the process after they were erased.
+    """
 
     kind: type[LabelledForm]
     auto_id: str
-    initial: tuple[tuple[str, Hashable], ...] = ()
 
     errors: ClassVar[tuple[str, ...]] = ()
     hidden_fields: ClassVar[tuple[str, ...]] = ()
@@ -87,9 +87,9 @@ class UnsentForm:
         return join_safely([field.html for field in self.rendered])
 
 
-@lru_cache(maxsize=UNSENT_KEPT)
+@cache
 def _render_unsent(form: UnsentForm, _language: str | None) -> list[RenderedField]:
-    return form.kind(initial=dict(form.initial), auto_id=form.auto_id).rendered
+    return form.kind(auto_id=form.auto_id).rendered
 
 
 class RefusableForm(LabelledForm):

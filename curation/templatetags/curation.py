@@ -150,9 +150,8 @@ def record_in_words(record: ProposerRecordShape) -> str:
 
 
 @register.simple_tag
-@lru_cache(maxsize=ROWS_KEPT)
 def word_difference(before: str, after: str) -> SafeString:
-    """Render the difference between two texts, word by word. It is kept: an entry is read ahead, and then opened."""
+    """Render the difference between two texts, word by word."""
     parts = [ELEMENTS[part.kind].format(escape(part.text)) for part in words_changed(before, after)]
     return mark_safe("".join(parts))  # noqa: S308 - each part has been escaped
 

@@ -140,6 +140,6 @@ def _for_curators(shown: CompanyEntry, assign: Assigning | None) -> dict[str, An
         voices = list(complaints[:COMPLAINTS_SHOWN])
     return {
         "decides": True,
-        "assign": assign or UnsentForm(Assigning, "assign-%s", (("owner", owner),)),
+        "assign": assign or Assigning(initial={"owner": owner}, auto_id="assign-%s"),
         "briefing": {"complaints": voices},
     }

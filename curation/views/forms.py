@@ -199,10 +199,9 @@ def decision_form(
     return FORMS.get(action, Plain)(sent, initial=initial, auto_id=f"{action}{key}-%s")
 
 
-def unsent_form(action: str, initial: dict[str, Any], *, key: object = "") -> UnsentForm:
+def first_form(action: str, initial: dict[str, Any], *, key: object = "") -> DecisionForm | UnsentForm:
     """Return the form of a decision as it is first shown."""
-    values = [(name, tuple(value) if isinstance(value, list) else value) for name, value in initial.items()]
-    return UnsentForm(FORMS[action], f"{action}{key}-%s", tuple(values))
+    return decision_form(action, initial=initial, key=key) if initial else UnsentForm(FORMS[action], f"{action}-%s")
 
 
 def initial_of(form: type[OperationForm], entry: CompanyEntry) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from curation.proposals.queue import QueueItem, read_page
 from knowledge.models import CompanyEntry
 
 from .entry_story import changes_since, steps_since, tell_decisions
-from .forms import Commenting, DecisionForm, Editing, initial_of, unsent_form
+from .forms import Commenting, DecisionForm, Editing, decision_form, first_form, initial_of
 from .notices import KEYS_COOKIE
 from .queue_queries import (
     ROWS,
@@ -65,7 +65,7 @@ class Near:
     """A neighbour of the open entry, with the form that merges the open entry into it."""
 
     neighbour: Neighbour
-    form: DecisionForm | UnsentForm | None = None
+    form: DecisionForm | None = None
 
     @property
     def is_alike(self) -> bool:
@@ -254,7 +254,7 @@ def _forms(
     entry: CompanyEntry, offered: Sequence[str], attempt: Attempt | None, again: Review | None
 ) -> dict[str, DecisionForm | UnsentForm]:
     forms: dict[str, DecisionForm | UnsentForm] = {
-        action: unsent_form(action, _initial(entry, action, again)) for action in offered if action != "merge"
+        action: first_form(action, _initial(entry, action, again)) for action in offered if action != "merge"
     }
     # A refused form stays on the page as it was typed, even if its action is no longer offered.
     return {**forms, attempt.action: attempt.form} if attempt and attempt.action != "merge" else forms
@@ -274,7 +274,7 @@ def _near(near: Neighbour, attempt: Attempt | None) -> Near:
     number = near.entry.pk
     if attempt and attempt.into == str(number):
         return Near(near, attempt.form)
-    return Near(near, unsent_form("merge", {"content": near.entry.content}, key=number))
+    return Near(near, decision_form("merge", initial={"content": near.entry.content}, key=number))
 
 
 def _obstacle(actor: Actor, entry: CompanyEntry) -> str:

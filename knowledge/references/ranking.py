@@ -126,7 +126,7 @@ class Wish:
         terms: Its words, stemmed, without those that say nothing.
         verb: The stem of the word that says what is to be done, if it is one of many that say the same.
         act: What the verb asks for: a key of the table of verbs, `other` for any other verb, or empty.
-        deed: The stem of a verb that paths may end in, as those of “fork” and “snooze” do, or empty.
+        path_verb: The stem of a verb that paths may end in, as those of “fork” and “snooze” do, or empty.
         objects: The stems of what it is done to, before any “of …” or “to …”.
         lists: Whether several are asked for.
         bulk: Whether something is to be done to several at once.
@@ -136,7 +136,7 @@ class Wish:
     terms: Sequence[str]
     verb: str
     act: str
-    deed: str
+    path_verb: str
     objects: Sequence[str]
     lists: bool
     bulk: bool
@@ -172,7 +172,7 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
     if not act and follows and follows[0] in _OBJECT_FOLLOWS and (len(words) > 2 or follows[0] == PEOPLE):
         act = "other"
     objects: list[str] = []
-    is_plural, deed = False, ""
+    is_plural, path_verb = False, ""
     for word in follows if act else words:
         if word in _PREPOSITIONS and objects:
             break
@@ -193,8 +193,8 @@ def wish_in(question: str, synonyms: Synonyms) -> Wish:
     act = act or ("read" if lists else "")
     if first and act not in {"", "read"} and first not in _PLAIN:
         # What is done is often what a path ends in: “fork a repository” is /forks.
-        deed, objects = stems[first], [word for word in objects if word != _person()]
-    return Wish(terms, verb, act, deed, objects, lists, bulk, compounds, synonyms)
+        path_verb, objects = stems[first], [word for word in objects if word != _person()]
+    return Wish(terms, verb, act, path_verb, objects, lists, bulk, compounds, synonyms)
 
 
 def stems_of(words: Iterable[str]) -> dict[str, str]:
@@ -337,7 +337,7 @@ def cards_of(references: Sequence[Reference]) -> list[Card]:
                 method=request.method if request else "",
                 is_item=is_item,
                 lists=False if is_item else any(_says_several(word, stems[word]) for word in several) or None,
-                act=next((told for word in acting if (told := _acts_by_stem().get(stems[word]))), ""),
+                act=next((act for word in acting if (act := _acts_by_stem().get(stems[word]))), ""),
                 is_bulk=not _BULK.isdisjoint([*title, *fields["path"]]),
                 acts=acts if request is None and reference.name else frozenset(),
                 is_old=bool(_OLD & set(fields["title"])),
@@ -425,7 +425,7 @@ def score_fields(wish: Wish, card: Card, weights: Mapping[str, float], size: int
 def _says_act(wish: Wish, word: str) -> float:
     """Return how much a word of a title says what is asked to be done. “Assign” may be called “add assignee”."""
     act = _acts_by_stem().get(word, "")
-    return 1.0 if act and act == wish.act else 0.5 if wish.deed and act in _MAKES else 0.0
+    return 1.0 if act and act == wish.act else 0.5 if wish.path_verb and act in _MAKES else 0.0
 
 
 def _best_field(word: str, card: Card) -> float:
@@ -456,10 +456,10 @@ def _fit(wish: Wish, card: Card) -> float:
 def _object(wish: Wish, card: Card) -> float:
     """Return whether a path ends in what the question wants something done to."""
     last = [word for word in card.last if _acts_by_stem().get(word) != wish.act] or card.last
-    deeds = sum(_names(word, [wish.deed], wish) for word in last) if wish.deed else 0.0
-    hits = sum(_names(word, wish.objects, wish) for word in last) * (_OBJECT_ALONE if wish.deed else 1.0)
-    if deeds or hits:
-        return max(deeds, hits) / len(last)
+    verbs = sum(_names(word, [wish.path_verb], wish) for word in last) if wish.path_verb else 0.0
+    hits = sum(_names(word, wish.objects, wish) for word in last) * (_OBJECT_ALONE if wish.path_verb else 1.0)
+    if verbs or hits:
+        return max(verbs, hits) / len(last)
     if any(_names(word, wish.terms, wish) for word in card.last):
         return 0.3
     return _OBJECT_ALONE if CONTENT in wish.objects and _is_in_what_is_asked(wish, card) else 0.0
